@@ -1,0 +1,5 @@
+#!/bin/sh
+# Makes ./configure from a git checkout.
+set -e
+cd "$(dirname "$0")"
+exec autoreconf --install --force --warnings=all,no-portability

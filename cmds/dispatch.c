@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "commands.h"
+#include "message.h"
+
+const struct command commands[] = {
+	{
+		.name = "fiemap-shared",
+		.arguments = "[OPTION...] PATH...",
+		.summary = "Tell which extents of a file are shared, with whom, and what the check costs",
+		.run = fiemap_shared_run,
+	},
+};
+
+const size_t command_count = sizeof(commands) / sizeof(commands[0]);
+
+enum command_match command_find(const char *name, const struct command **ret_command)
+{
+	enum command_match match = COMMAND_NONE;
+	size_t length = strlen(name);
+
+	if (!length)
+		return COMMAND_NONE;
+
+	for (size_t i = 0; i < command_count; i++) {
+		if (strncmp(commands[i].name, name, length) != 0)
+			continue;
+		*ret_command = &commands[i];
+		if (!commands[i].name[length])
+			return COMMAND_FOUND;
+		match = match == COMMAND_NONE ? COMMAND_FOUND : COMMAND_AMBIGUOUS;
+	}
+	return match;
+}
+
+int command_run(const struct command *command, const char *program, int argc, char **argv,
+		struct global_options *global)
+{
+	CLEANUP_FREE char *name = NULL;
+	int status;
+
+	if (asprintf(&name, "%s %s", program, command->name) < 0) {
+		name = NULL;
+		error("out of memory");
+		return STATUS_ERROR;
+	}
+	argv[0] = name;
+	status = command->run(argc, argv, global);
+
+	/* A full disk shows at the latest here. */
+	if (fflush(stdout) || ferror(stdout)) {
+		error("cannot write to standard output: %s", strerror(errno));
+		return STATUS_ERROR;
+	}
+	return status;
+}
+
+struct call {
+	struct global_options global;
+	const char *program;
+	/* where the command's name is in the arguments, 0: there is none */
+	int command_index;
+};
+
+/* Adds the list of commands to the help. */
+static char *help_filter(int key, const char *text, void *input)
+{
+	char *list = NULL;
+	size_t size;
+	FILE *stream;
+
+	(void)input;
+	if (key != ARGP_KEY_HELP_POST_DOC)
+		return (char *)text;
+
+	stream = open_memstream(&list, &size);
+	if (!stream)
+		return (char *)text;
+	fputs("Commands:\n", stream);
+	for (size_t i = 0; i < command_count; i++)
+		fprintf(stream, "  %s %s\n      %s\n", commands[i].name, commands[i].arguments,
+			commands[i].summary);
+	fprintf(stream, "  help [COMMAND]\n      Print this help or the command's\n\n%s", text);
+	if (fclose(stream)) {
+		free(list);
+		return (char *)text;
+	}
+	return list;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct call *call = state->input;
+
+	(void)argument;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &call->global;
+		return 0;
+	case ARGP_KEY_ARG:
+		call->command_index = state->next - 1;
+		state->next = state->argc;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp main_argp = {
+	.parser = parse,
+	.children = children,
+	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
+	.doc = "Exercise btrfs' optimised paths on a real file system and report what they cost."
+	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8).",
+	.help_filter = help_filter,
+};
+
+static int find_or_complain(const char *name, const char *program, const struct command **ret)
+{
+	switch (command_find(name, ret)) {
+	case COMMAND_FOUND:
+		return 0;
+	case COMMAND_AMBIGUOUS:
+		error("ambiguous command '%s'", name);
+		break;
+	case COMMAND_NONE:
+		error("unknown command '%s'", name);
+		break;
+	}
+	fprintf(stderr, "Try '%s --help' for the list of commands.\n", program);
+	return -EINVAL;
+}
+
+/* "help" is "--help", "help COMMAND" is "COMMAND --help". */
+static int run_help(struct call *call, int argc, char **argv)
+{
+	static char help_option[] = "--help";
+	char *help_argv[] = { argv[0], help_option, NULL };
+	const struct command *command;
+
+	if (argc < 2) {
+		argp_parse(&main_argp, 2, help_argv, OPTIONS_ARGP_FLAGS, NULL, call);
+		return STATUS_OK;
+	}
+	if (find_or_complain(argv[1], call->program, &command) < 0)
+		return STATUS_ERROR;
+	return command_run(command, call->program, 2, help_argv, &call->global);
+}
+
+int dispatch(const char *program, int argc, char **argv)
+{
+	struct call call = { .program = program };
+	const struct command *command;
+
+	argv[0] = (char *)program;
+	if (argp_parse(&main_argp, argc, argv, OPTIONS_ARGP_FLAGS | ARGP_IN_ORDER, NULL, &call))
+		return STATUS_ERROR;
+	if (call.global.done)
+		return STATUS_OK;
+	if (!call.command_index) {
+		error("no command given");
+		fprintf(stderr, "Try '%s --help' for the list of commands.\n", program);
+		return STATUS_ERROR;
+	}
+
+	argc -= call.command_index;
+	argv += call.command_index;
+	if (strcmp(argv[0], "help") == 0) {
+		argv[0] = (char *)program;
+		return run_help(&call, argc, argv);
+	}
+	if (find_or_complain(argv[0], program, &command) < 0)
+		return STATUS_ERROR;
+	return command_run(command, program, argc, argv, &call.global);
+}

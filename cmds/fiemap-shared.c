@@ -1,0 +1,1377 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "block-map.h"
+#include "caches.h"
+#include "cleanup.h"
+#include "commands.h"
+#include "counters.h"
+#include "extent-owners.h"
+#include "fiemap.h"
+#include "file-walk.h"
+#include "json.h"
+#include "message.h"
+#include "name-escape.h"
+#include "owner-names.h"
+#include "pipeline.h"
+#include "progress.h"
+#include "share-timing.h"
+#include "shared-set.h"
+#include "sharing.h"
+#include "subvolume.h"
+#include "table.h"
+
+#define FILES_PER_BATCH 32
+#define MAX_THREADS 8
+#define EXTENTS_PER_PROGRESS 4096
+#define DEFAULT_MAP_WIDTH 80
+
+/* -- options -- */
+
+enum only { ONLY_ALL, ONLY_SHARED, ONLY_EXCLUSIVE };
+
+struct arguments {
+	struct global_options *global;
+	bool extents;
+	bool owners;
+	bool why;
+	bool timing;
+	bool cold;
+	bool map;
+	bool sync;
+	bool summarize;
+	bool recursive;
+	bool one_file_system;
+	enum only only;
+	struct byte_range range;
+	const char *files0_from;
+	char **paths;
+	int path_count;
+};
+
+enum {
+	OPTION_WHY = 0x2000,
+	OPTION_TIMING,
+	OPTION_COLD,
+	OPTION_MAP,
+	OPTION_RANGE,
+	OPTION_ONLY,
+	OPTION_SYNC,
+	OPTION_FILES0_FROM,
+};
+
+static const struct argp_option option_list[] = {
+	{ NULL, 0, NULL, 0, "What to report:", 1 },
+	{ "extents", 'e', NULL, 0, "A row per extent: offset, bytenr, length and flags", 1 },
+	{ "owners", 'o', NULL, 0, "Who else holds the extents (root)", 1 },
+	{ "why", OPTION_WHY, NULL, 0, "How the kernel can decide whether they are shared (root)", 1 },
+	{ "timing", OPTION_TIMING, NULL, 0,
+	  "What mapping costs, and what the check for shared extents costs on top", 1 },
+	{ "cold", OPTION_COLD, NULL, 0,
+	  "As --timing, and first write back, drop all caches and time it cold (root)", 1 },
+	{ "map", OPTION_MAP, NULL, 0, "The file from start to end as a line of blocks", 1 },
+	{ "summarize", 's', NULL, 0, "The total alone", 1 },
+	{ NULL, 0, NULL, 0, "What to look at:", 2 },
+	{ "range", OPTION_RANGE, "OFFSET:LENGTH", 0, "This part of each file; K, M, G, … are understood",
+	  2 },
+	{ "only", OPTION_ONLY, "shared|exclusive", 0,
+	  "Restrict --extents, --owners and --why to such extents", 2 },
+	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before mapping it", 2 },
+	{ "recursive", 'r', NULL, 0, "All regular files in directories, within the mount", 2 },
+	{ "one-file-system", 'x', NULL, 0, "With -r, stay within the subvolume", 2 },
+	{ "files0-from", OPTION_FILES0_FROM, "FILE", 0,
+	  "Read the paths, each ended by a NUL byte, from FILE (-: standard input)", 2 },
+	{ 0 },
+};
+
+static error_t parse_range_option(struct arguments *arguments, const char *text)
+{
+	int ret = parse_range(text, &arguments->range);
+
+	if (ret == 0)
+		return 0;
+	error("invalid range '%s': OFFSET:LENGTH expected%s", text,
+	      ret == -ERANGE ? ", within 64 bits" : ", as 0:1M");
+	return EINVAL;
+}
+
+static error_t parse_only(struct arguments *arguments, const char *text)
+{
+	if (strcmp(text, "shared") == 0)
+		arguments->only = ONLY_SHARED;
+	else if (strcmp(text, "exclusive") == 0)
+		arguments->only = ONLY_EXCLUSIVE;
+	else {
+		error("--only knows shared and exclusive, not '%s'", text);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static bool wants_details(const struct arguments *arguments)
+{
+	return arguments->extents || arguments->owners || arguments->why || arguments->timing ||
+	       arguments->map;
+}
+
+static error_t check_arguments(const struct arguments *arguments, const struct argp_state *state)
+{
+	if (arguments->global->done)
+		return 0;
+	if (arguments->files0_from && arguments->path_count) {
+		error("--files0-from and paths exclude each other");
+		return EINVAL;
+	}
+	if (!arguments->files0_from && !arguments->path_count) {
+		fprintf(stderr, "%s: at least 1 argument expected, 0 given\n", state->name);
+		return EINVAL;
+	}
+	if (arguments->summarize && wants_details(arguments)) {
+		error("--summarize leaves no room for the report on each file");
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case 'e':
+		arguments->extents = true;
+		return 0;
+	case 'o':
+		arguments->owners = true;
+		return 0;
+	case OPTION_WHY:
+		arguments->why = true;
+		return 0;
+	case OPTION_COLD:
+		arguments->cold = true;
+		/* fall through */
+	case OPTION_TIMING:
+		arguments->timing = true;
+		return 0;
+	case OPTION_MAP:
+		arguments->map = true;
+		return 0;
+	case 's':
+		arguments->summarize = true;
+		return 0;
+	case OPTION_RANGE:
+		return parse_range_option(arguments, text);
+	case OPTION_ONLY:
+		return parse_only(arguments, text);
+	case OPTION_SYNC:
+		arguments->sync = true;
+		return 0;
+	case 'r':
+		arguments->recursive = true;
+		return 0;
+	case 'x':
+		arguments->one_file_system = true;
+		return 0;
+	case OPTION_FILES0_FROM:
+		arguments->files0_from = text;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = arguments->global;
+		return 0;
+	case ARGP_KEY_ARGS:
+		arguments->paths = state->argv + state->next;
+		arguments->path_count = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_END:
+		return check_arguments(arguments, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "PATH...",
+	.doc = "Tell which extents of a file on btrfs are shared, with whom, and what the check costs."
+	       "\vWithout options: a row per file, as btrfs filesystem du counts, and a total. What needs "
+	       "root says so; everything else works for any file that can be read.",
+};
+
+static uint32_t fiemap_flags(const struct arguments *arguments)
+{
+	return arguments->sync ? FIEMAP_FLAG_SYNC : 0;
+}
+
+/* -- the whole run -- */
+
+struct scan {
+	const struct arguments *arguments;
+	struct shared_set *set;
+	struct sharing total;
+	uint64_t file_count;
+	/* something other than one named file was asked for */
+	bool is_set;
+	/* privileges that were found missing, and said so */
+	bool no_tree_search;
+	bool no_cache_drop;
+	int status;
+	struct json_writer json;
+	struct table *summary;
+};
+
+/* Why a file could not be reported. */
+struct failure {
+	const char *action;
+	int error;
+};
+
+static void complain(struct scan *scan, const char *path, struct failure failure)
+{
+	error_path(failure.action, path, failure.error);
+	scan->status = STATUS_ERROR;
+}
+
+static void complain_no_memory(struct scan *scan)
+{
+	error("out of memory");
+	scan->status = STATUS_ERROR;
+}
+
+static const struct table_column summary_columns[] = {
+	{ "Total", 10, false },	   { "Exclusive", 10, false },	    { "Shared", 10, false },
+	{ "Set shared", 10, false }, { "Inline", 10, false },	    { "Delalloc", 10, false },
+	{ "Extents", 8, false },   { "Shared extents", 14, false }, { "Path", 1, true },
+};
+
+static int print_summary_row(struct table *table, const struct sharing *sharing,
+			     const uint64_t *set_shared_bytes, const char *path,
+			     struct size_format format)
+{
+	char text[UNITS_TEXT_SIZE];
+	int ret;
+
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	ret |= table_cell(table, format_size(text, sharing->total_bytes, format));
+	ret |= table_cell(table, format_size(text, sharing_exclusive_bytes(sharing), format));
+	ret |= table_cell(table, format_size(text, sharing->shared_bytes, format));
+	ret |= table_cell(table, set_shared_bytes ? format_size(text, *set_shared_bytes, format) :
+						    "-");
+	ret |= table_cell(table, format_size(text, sharing->inline_bytes, format));
+	ret |= table_cell(table, format_size(text, sharing->delalloc_bytes, format));
+	snprintf(text, sizeof(text), "%" PRIu64, sharing->extent_count);
+	ret |= table_cell(table, text);
+	snprintf(text, sizeof(text), "%" PRIu64, sharing->shared_count);
+	ret |= table_cell(table, text);
+	ret |= table_cell(table, path);
+	return ret ? -ENOMEM : 0;
+}
+
+static void json_sharing(struct json_writer *json, const struct sharing *sharing)
+{
+	json_add_uint(json, "extent_count", sharing->extent_count);
+	json_add_uint(json, "shared_count", sharing->shared_count);
+	json_add_uint(json, "total_bytes", sharing->total_bytes);
+	json_add_uint(json, "shared_bytes", sharing->shared_bytes);
+	json_add_uint(json, "exclusive_bytes", sharing_exclusive_bytes(sharing));
+	json_add_uint(json, "inline_bytes", sharing->inline_bytes);
+	json_add_uint(json, "delalloc_bytes", sharing->delalloc_bytes);
+}
+
+static void count_file(struct scan *scan, const struct sharing *sharing)
+{
+	sharing_add(&scan->total, sharing);
+	scan->file_count++;
+}
+
+static void report_summary(struct scan *scan, const char *path, const struct sharing *sharing)
+{
+	const struct arguments *arguments = scan->arguments;
+
+	count_file(scan, sharing);
+	if (arguments->summarize)
+		return;
+	if (!arguments->global->json) {
+		if (print_summary_row(scan->summary, sharing, NULL, path,
+				      arguments->global->sizes) < 0)
+			complain_no_memory(scan);
+		return;
+	}
+
+	json_begin_object(&scan->json, NULL);
+	json_add_name(&scan->json, "path", path);
+	json_sharing(&scan->json, sharing);
+	json_add_null(&scan->json, "extents");
+	json_add_null(&scan->json, "decisions");
+	json_add_null(&scan->json, "timing");
+	json_add_null(&scan->json, "owners");
+	json_end_object(&scan->json);
+}
+
+static void report_total(struct scan *scan)
+{
+	const struct arguments *arguments = scan->arguments;
+	uint64_t set_shared_bytes = 0;
+	int ret;
+
+	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
+	if (!scan->is_set)
+		set_shared_bytes = scan->total.shared_bytes;
+	else if ((ret = shared_set_bytes(scan->set, &set_shared_bytes)) < 0) {
+		error("cannot add up the shared extents: %s", strerror(-ret));
+		scan->status = STATUS_ERROR;
+		return;
+	}
+
+	if (arguments->global->json) {
+		json_begin_object(&scan->json, "total");
+		json_add_uint(&scan->json, "file_count", scan->file_count);
+		json_sharing(&scan->json, &scan->total);
+		json_add_uint(&scan->json, "set_shared_bytes", set_shared_bytes);
+		json_end_object(&scan->json);
+		return;
+	}
+	if (scan->file_count == 1 && !arguments->summarize)
+		return;
+	if (print_summary_row(scan->summary, &scan->total, &set_shared_bytes, "total",
+			      arguments->global->sizes) < 0)
+		complain_no_memory(scan);
+}
+
+/* What speaks against reporting a file that the walk found. */
+static struct failure check_found(const struct found_file *file)
+{
+	if (file->error == -ENOTTY)
+		return (struct failure){ "not a btrfs filesystem:", 0 };
+	if (file->error)
+		return (struct failure){ "cannot access", file->error };
+	if (S_ISDIR(file->status.st_mode))
+		return (struct failure){ "is a directory, and -r was not given:", 0 };
+	if (!S_ISREG(file->status.st_mode))
+		return (struct failure){ "not a regular file:", 0 };
+	return (struct failure){ 0 };
+}
+
+/* Returns a descriptor or a negative errno. */
+static int open_file(const char *path, bool named)
+{
+	/* The file may have been replaced since it was looked at: by a link, or by a FIFO. */
+	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (named ? 0 : O_NOFOLLOW);
+	int fd = open(path, flags);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* -- summaries, several files at a time -- */
+
+struct job {
+	char *path;
+	bool named;
+	struct failure failure;
+	struct sharing sharing;
+};
+
+struct batch {
+	struct scan *scan;
+	size_t count;
+	struct job jobs[FILES_PER_BATCH];
+};
+
+static struct failure summarize_file(struct job *job, struct scan *scan, struct fiemap_iter *iter)
+{
+	const struct arguments *arguments = scan->arguments;
+	CLEANUP_CLOSE int fd = open_file(job->path, job->named);
+	int ret;
+
+	if (fd < 0)
+		return (struct failure){ "cannot open", fd };
+	ret = sharing_of_file(iter, fd, arguments->range, fiemap_flags(arguments), scan->set,
+			      &job->sharing);
+	if (ret < 0)
+		return (struct failure){ "cannot map the extents of", ret };
+	return (struct failure){ 0 };
+}
+
+static void summarize_batch(void *item, void *worker)
+{
+	struct batch *batch = item;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		struct job *job = &batch->jobs[i];
+
+		if (!job->failure.action)
+			job->failure = summarize_file(job, batch->scan, worker);
+	}
+}
+
+static void report_batch(void *item, void *data)
+{
+	struct batch *batch = item;
+	struct scan *scan = data;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		struct job *job = &batch->jobs[i];
+
+		if (!job->failure.action)
+			report_summary(scan, job->path, &job->sharing);
+		else if (job->named || job->failure.error != -ENOENT)
+			/* what was found and is gone by now is not missing */
+			complain(scan, job->path, job->failure);
+		free(job->path);
+	}
+	free(batch);
+
+	if (progress_due())
+		progress_show("%" PRIu64 " files, %" PRIu64 " extents", scan->file_count,
+			      scan->total.extent_count);
+}
+
+static int worker_new(void **ret_worker)
+{
+	return fiemap_iter_new((struct fiemap_iter **)ret_worker);
+}
+
+static void worker_free(void *worker)
+{
+	fiemap_iter_free(worker);
+}
+
+static const struct pipeline_ops summary_ops = {
+	.work = summarize_batch,
+	.done = report_batch,
+	.worker_new = worker_new,
+	.worker_free = worker_free,
+};
+
+static unsigned int thread_count(const struct arguments *arguments)
+{
+	unsigned int cpus = usable_cpu_count();
+
+	if (!arguments->recursive && !arguments->files0_from && arguments->path_count <= 1)
+		return 0;
+	return cpus < MAX_THREADS ? cpus : MAX_THREADS;
+}
+
+/* Adds the file to *BATCH, which goes to the pipeline when it is full. Returns 0 or -ENOMEM. */
+static int batch_add(struct scan *scan, struct pipeline *pipeline, struct batch **batch,
+		     const struct found_file *file)
+{
+	struct job *job;
+
+	if (!*batch) {
+		*batch = calloc(1, sizeof(**batch));
+		if (!*batch)
+			return -ENOMEM;
+		(*batch)->scan = scan;
+	}
+
+	job = &(*batch)->jobs[(*batch)->count];
+	job->path = strdup(file->path);
+	if (!job->path)
+		return -ENOMEM;
+	job->named = file->named;
+	job->failure = check_found(file);
+	if (++(*batch)->count == FILES_PER_BATCH) {
+		pipeline_push(pipeline, *batch);
+		*batch = NULL;
+	}
+	return 0;
+}
+
+static int scan_summaries(struct scan *scan, struct file_walk *walk)
+{
+	CLEANUP(pipeline_freep) struct pipeline *pipeline = NULL;
+	struct batch *batch = NULL;
+	struct found_file file;
+	int ret;
+
+	ret = pipeline_new(&pipeline, &summary_ops, scan, thread_count(scan->arguments));
+	if (ret < 0)
+		return ret;
+	while ((ret = file_walk_next(walk, &file)) > 0) {
+		ret = batch_add(scan, pipeline, &batch, &file);
+		if (ret < 0)
+			break;
+	}
+	if (batch)
+		pipeline_push(pipeline, batch);
+	pipeline_flush(pipeline);
+	return ret;
+}
+
+/* -- one file in detail -- */
+
+struct decisions {
+	uint64_t counts[SHARE_DECISION_COUNT];
+};
+
+static const char *const decision_names[SHARE_DECISION_COUNT] = {
+	[SHARE_DECISION_GENERATION] = "generation",
+	[SHARE_DECISION_LEAF] = "leaf",
+	[SHARE_DECISION_WALK] = "walk",
+};
+
+struct details {
+	struct scan *scan;
+	const char *path;
+	int fd;
+	struct stat status;
+	struct fiemap_iter *iter;
+	struct sharing sharing;
+	/* with --why or --owners */
+	struct file_extent_iter *items;
+	uint64_t subvolid;
+	uint64_t last_snapshot;
+	struct decisions decisions;
+	struct extent_owners *owners;
+	/* with --map */
+	struct block_map *map;
+	/* with --extents */
+	struct table *rows;
+};
+
+static const struct table_column extent_columns[] = {
+	{ "Offset", 12, false }, { "Bytenr", 14, false }, { "Length", 10, false },
+	{ "Flags", 30, true },	 { "Decision", 8, true },
+};
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+} flag_names[] = {
+	{ FIEMAP_EXTENT_SHARED, "shared" },
+	{ FIEMAP_EXTENT_ENCODED, "encoded" },
+	{ FIEMAP_EXTENT_UNWRITTEN, "unwritten" },
+	{ FIEMAP_EXTENT_DATA_INLINE, "inline" },
+	{ FIEMAP_EXTENT_DELALLOC, "delalloc" },
+	{ FIEMAP_EXTENT_UNKNOWN, "unknown" },
+	{ FIEMAP_EXTENT_NOT_ALIGNED, "not_aligned" },
+	{ FIEMAP_EXTENT_DATA_ENCRYPTED, "encrypted" },
+	{ FIEMAP_EXTENT_DATA_TAIL, "tail" },
+	{ FIEMAP_EXTENT_MERGED, "merged" },
+	{ FIEMAP_EXTENT_LAST, "last" },
+};
+
+#define FLAG_NAME_COUNT (sizeof(flag_names) / sizeof(flag_names[0]))
+#define FLAGS_TEXT_SIZE 160
+
+static void json_flags(struct json_writer *json, uint32_t flags)
+{
+	json_begin_array(json, "flags");
+	for (size_t i = 0; i < FLAG_NAME_COUNT; i++) {
+		if (flags & flag_names[i].flag)
+			json_add_string(json, NULL, flag_names[i].name);
+		flags &= ~flag_names[i].flag;
+	}
+	if (flags) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "0x%" PRIx32, flags);
+		json_add_string(json, NULL, text);
+	}
+	json_end_array(json);
+}
+
+static const char *format_flags(char text[FLAGS_TEXT_SIZE], uint32_t flags)
+{
+	const char *separator = "";
+	char *out = text;
+
+	*out = '\0';
+	for (size_t i = 0; i < FLAG_NAME_COUNT; i++) {
+		if (!(flags & flag_names[i].flag))
+			continue;
+		out += sprintf(out, "%s%s", separator, flag_names[i].name);
+		separator = ",";
+		flags &= ~flag_names[i].flag;
+	}
+	if (flags)
+		sprintf(out, "%s0x%" PRIx32, separator, flags);
+	return *text ? text : "-";
+}
+
+/* The one decision made for all items of an extent, "mixed", or NULL if there was none. */
+static const char *decision_name(const struct decisions *decisions)
+{
+	const char *name = NULL;
+
+	for (int i = 0; i < SHARE_DECISION_COUNT; i++) {
+		if (!decisions->counts[i])
+			continue;
+		if (name)
+			return "mixed";
+		name = decision_names[i];
+	}
+	return name;
+}
+
+static void json_decisions(struct json_writer *json, const struct decisions *decisions)
+{
+	json_begin_object(json, "decisions");
+	for (int i = 0; i < SHARE_DECISION_COUNT; i++)
+		json_add_uint(json, decision_names[i], decisions->counts[i]);
+	json_end_object(json);
+}
+
+static void json_extent(struct json_writer *json, const struct mapped_extent *extent,
+			const struct decisions *decisions)
+{
+	const char *decision = decision_name(decisions);
+
+	json_begin_object(json, NULL);
+	json_add_uint(json, "offset", extent->offset);
+	json_add_uint(json, "bytenr", extent->bytenr);
+	json_add_uint(json, "length", extent->length);
+	json_flags(json, extent->flags);
+	if (!decision)
+		json_add_null(json, "decision");
+	else
+		json_add_string(json, "decision", decision);
+	if (decision && strcmp(decision, "mixed") == 0)
+		json_decisions(json, decisions);
+	json_end_object(json);
+}
+
+static int print_extent(struct details *details, const struct mapped_extent *extent,
+			const struct decisions *decisions)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	const char *decision = decision_name(decisions);
+	char text[UNITS_TEXT_SIZE];
+	char flags[FLAGS_TEXT_SIZE];
+	int ret;
+
+	if (arguments->global->json) {
+		json_extent(&details->scan->json, extent, decisions);
+		return 0;
+	}
+
+	ret = table_begin_row(details->rows);
+	if (ret < 0)
+		return ret;
+	/* A rounded address would be of no use. */
+	snprintf(text, sizeof(text), "%" PRIu64, extent->offset);
+	ret |= table_cell(details->rows, text);
+	snprintf(text, sizeof(text), "%" PRIu64, extent->bytenr);
+	ret |= table_cell(details->rows, text);
+	ret |= table_cell(details->rows,
+			  format_size(text, extent->length, arguments->global->sizes));
+	ret |= table_cell(details->rows, format_flags(flags, extent->flags));
+	if (arguments->why)
+		ret |= table_cell(details->rows, decision ? decision : "-");
+	return ret ? -ENOMEM : 0;
+}
+
+static uint64_t overlap(const struct mapped_extent *extent, const struct file_extent *item)
+{
+	uint64_t extent_end = extent->offset + extent->length;
+	uint64_t item_end = item->offset + item->length;
+	uint64_t start = extent->offset > item->offset ? extent->offset : item->offset;
+	uint64_t end = extent_end < item_end ? extent_end : item_end;
+
+	return end > start ? end - start : 0;
+}
+
+/* Looks at the file extent items behind EXTENT. */
+static int visit_items(struct details *details, const struct mapped_extent *extent,
+		       struct decisions *ret_decisions)
+{
+	struct file_extent item;
+	int ret;
+
+	if (!mapped_extent_is_on_disk(extent))
+		return 0;
+
+	while ((ret = file_extent_iter_next(details->items, extent->offset,
+					    extent->offset + extent->length, &item)) > 0) {
+		if (!item.disk_bytenr)
+			continue;
+		ret_decisions->counts[share_decision_of(&item, details->last_snapshot)]++;
+		if (!details->owners)
+			continue;
+		ret = extent_owners_add(details->owners, &item, overlap(extent, &item),
+					mapped_extent_is_shared(extent));
+		if (ret < 0)
+			return ret;
+	}
+	return ret;
+}
+
+enum map_kind { MAP_HOLE, MAP_EXCLUSIVE, MAP_SHARED };
+
+static const struct block_kind map_kinds[] = {
+	[MAP_HOLE] = { "hole", '.', "90" },
+	[MAP_EXCLUSIVE] = { "exclusive", '-', "32" },
+	[MAP_SHARED] = { "shared", '#', "33" },
+};
+
+#define MAP_KIND_COUNT (sizeof(map_kinds) / sizeof(map_kinds[0]))
+
+static bool is_selected(enum only only, const struct mapped_extent *extent)
+{
+	return only == ONLY_ALL || mapped_extent_is_shared(extent) == (only == ONLY_SHARED);
+}
+
+static int report_extent(struct details *details, const struct mapped_extent *extent)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	struct decisions decisions = { 0 };
+	bool shared = mapped_extent_is_shared(extent);
+	int ret;
+
+	sharing_add_extent(&details->sharing, extent);
+	if (shared && mapped_extent_is_on_disk(extent)) {
+		ret = shared_set_add(details->scan->set, extent);
+		if (ret < 0)
+			return ret;
+	}
+	if (details->map)
+		block_map_add(details->map, shared ? MAP_SHARED : MAP_EXCLUSIVE,
+			      (struct byte_range){ extent->offset, extent->length });
+	if (details->sharing.extent_count % EXTENTS_PER_PROGRESS == 0 && progress_due())
+		progress_show("%" PRIu64 " files, then %" PRIu64 " extents",
+			      details->scan->file_count, details->sharing.extent_count);
+	if (!is_selected(arguments->only, extent))
+		return 0;
+
+	if (details->items) {
+		ret = visit_items(details, extent, &decisions);
+		if (ret < 0)
+			return ret;
+		for (int i = 0; i < SHARE_DECISION_COUNT; i++)
+			details->decisions.counts[i] += decisions.counts[i];
+	}
+	if (!arguments->why)
+		decisions = (struct decisions){ 0 };
+	return arguments->extents ? print_extent(details, extent, &decisions) : 0;
+}
+
+static int report_extents(struct details *details)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	struct mapped_extent extent;
+	int ret;
+
+	fiemap_iter_start(details->iter, details->fd, arguments->range, fiemap_flags(arguments));
+	while ((ret = fiemap_iter_next(details->iter, &extent)) > 0) {
+		if (!mapped_extent_clip(&extent, arguments->range))
+			continue;
+		ret = report_extent(details, &extent);
+		if (ret < 0)
+			break;
+	}
+	return ret;
+}
+
+/* -- with whom: --owners -- */
+
+static const struct table_column owner_columns[] = {
+	{ "Subvolume", 16, true }, { "Id", 6, false },	   { "Inode", 8, false },
+	{ "Extents", 8, false },   { "Bytes", 10, false }, { "Path", 1, true },
+};
+
+static void report_disagreement(void *data, const struct owner_disagreement *disagreement)
+{
+	struct details *details = data;
+	struct json_writer *json = &details->scan->json;
+
+	if (details->scan->arguments->global->json) {
+		json_begin_object(json, NULL);
+		json_add_uint(json, "bytenr", disagreement->bytenr);
+		json_add_bool(json, "flagged_shared", disagreement->flagged_shared);
+		json_add_uint(json, "other_owner_count", disagreement->other_owner_count);
+		json_end_object(json);
+		return;
+	}
+	printf("Disagreement: data extent %" PRIu64 " is flagged %s, and has %" PRIu64
+	       " other owners\n",
+	       disagreement->bytenr, disagreement->flagged_shared ? "shared" : "not shared",
+	       disagreement->other_owner_count);
+}
+
+static void report_owner_progress(void *data, uint64_t extents_asked)
+{
+	(void)data;
+	if (progress_due())
+		progress_show("owners of %" PRIu64 " data extents found", extents_asked);
+}
+
+static const struct extent_owners_ops owners_ops = {
+	.disagreement = report_disagreement,
+	.progress = report_owner_progress,
+};
+
+static void json_owner(struct json_writer *json, const struct extent_owner *owner,
+		       const struct owner_name *name)
+{
+	json_begin_object(json, NULL);
+	if (name->subvolume)
+		json_add_name(json, "subvolume", name->subvolume);
+	else
+		json_add_null(json, "subvolume");
+	json_add_uint(json, "subvolid", owner->subvolid);
+	json_add_uint(json, "inode", owner->inode);
+	if (name->names && name->names[0])
+		json_add_name(json, "path", name->names[0]);
+	else
+		json_add_null(json, "path");
+	json_begin_array(json, "paths");
+	for (char **path = name->names; path && *path; path++)
+		json_add_name(json, NULL, *path);
+	json_end_array(json);
+	json_add_bool(json, "more_paths", name->more_names);
+	if (name->directory)
+		json_add_name(json, "mounted_at", name->directory);
+	else
+		json_add_null(json, "mounted_at");
+	json_add_uint(json, "extent_count", owner->extent_count);
+	json_add_uint(json, "bytes", owner->bytes);
+	json_end_object(json);
+}
+
+/* One row; PATH is joined to the directory that the subvolume is mounted at. */
+static int print_owner_row(struct table *table, const struct extent_owner *owner,
+			   const struct owner_name *name, const char *path,
+			   struct size_format format)
+{
+	const char *directory = name->directory ? name->directory : "";
+	const char *separator = name->directory && strcmp(directory, "/") != 0 ? "/" : "";
+	CLEANUP_FREE char *joined = NULL;
+	char text[UNITS_TEXT_SIZE];
+	int ret;
+
+	if (asprintf(&joined, "%s%s%s", directory, separator, path ? path : "") < 0) {
+		joined = NULL;
+		return -ENOMEM;
+	}
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	ret |= table_cell(table, name->subvolume ? name->subvolume : "(deleted)");
+	snprintf(text, sizeof(text), "%" PRIu64, owner->subvolid);
+	ret |= table_cell(table, text);
+	snprintf(text, sizeof(text), "%" PRIu64, owner->inode);
+	ret |= table_cell(table, text);
+	snprintf(text, sizeof(text), "%" PRIu64, owner->extent_count);
+	ret |= table_cell(table, text);
+	ret |= table_cell(table, format_size(text, owner->bytes, format));
+	ret |= table_cell(table, path ? joined : "(no name)");
+	return ret ? -ENOMEM : 0;
+}
+
+static int print_owner(struct table *table, const struct extent_owner *owner,
+		       const struct owner_name *name, struct size_format format)
+{
+	if (!name->names || !name->names[0])
+		return print_owner_row(table, owner, name, NULL, format);
+
+	for (char **path = name->names; *path; path++) {
+		int ret = print_owner_row(table, owner, name, *path, format);
+
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int report_owner_list(struct details *details)
+{
+	const struct global_options *global = details->scan->arguments->global;
+	CLEANUP(owner_names_freep) struct owner_names *names = NULL;
+	CLEANUP(table_freep) struct table *table = NULL;
+	const struct extent_owner *const *owners;
+	size_t count;
+	int ret;
+
+	ret = owner_names_new(&names, details->fd);
+	if (ret < 0)
+		return ret;
+	owners = extent_owners_list(details->owners, &count);
+	if (!global->json) {
+		printf(count ? "Owners:\n" : "Owners: none but this file\n");
+		ret = table_new(&table, owner_columns,
+				sizeof(owner_columns) / sizeof(owner_columns[0]));
+		if (ret < 0)
+			return ret;
+	}
+
+	for (size_t i = 0; i < count; i++) {
+		struct owner_name name;
+
+		ret = owner_names_find(names, owners[i], &name);
+		if (ret < 0)
+			return ret;
+		if (global->json)
+			json_owner(&details->scan->json, owners[i], &name);
+		else
+			ret = print_owner(table, owners[i], &name, global->sizes);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int report_owners(struct details *details)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	struct json_writer *json = &details->scan->json;
+	uint64_t incomplete;
+	int ret;
+
+	if (arguments->global->json)
+		json_begin_array(json, "owner_disagreements");
+	ret = extent_owners_resolve(details->owners, details->fd, &owners_ops, details);
+	if (arguments->global->json) {
+		json_end_array(json);
+		json_begin_array(json, "owners");
+	}
+	if (ret == 0)
+		ret = report_owner_list(details);
+	if (arguments->global->json)
+		json_end_array(json);
+	if (ret < 0)
+		return ret;
+
+	incomplete = extent_owners_incomplete_count(details->owners);
+	if (incomplete && arguments->global->verbosity >= 0)
+		warning("%" PRIu64 " data extents have more owners than the kernel lists", incomplete);
+	return 0;
+}
+
+/* -- what it costs: --timing, --cold -- */
+
+static void report_timing(struct details *details, const struct share_timing *timing,
+			  const uint64_t *cold_ns)
+{
+	uint64_t extent_count = details->sharing.extent_count;
+	struct json_writer *json = &details->scan->json;
+	char map[UNITS_TEXT_SIZE], check[UNITS_TEXT_SIZE], each[UNITS_TEXT_SIZE];
+
+	if (details->scan->arguments->global->json) {
+		json_begin_object(json, "timing");
+		json_add_uint(json, "map_ns", timing->map_ns);
+		json_add_uint(json, "shared_check_ns", timing->shared_check_ns);
+		if (cold_ns)
+			json_add_uint(json, "cold_ns", *cold_ns);
+		else
+			json_add_null(json, "cold_ns");
+		json_end_object(json);
+		return;
+	}
+
+	if (cold_ns)
+		printf("Cold: %s\n", format_time(map, *cold_ns));
+	printf("Warm: %s", format_time(map, timing->map_ns + timing->shared_check_ns));
+	printf(" (mapping %s, shared check %s", format_time(map, timing->map_ns),
+	       format_time(check, timing->shared_check_ns));
+	if (extent_count)
+		printf("; per extent %s and %s", format_time(map, timing->map_ns / extent_count),
+		       format_time(each, timing->shared_check_ns / extent_count));
+	printf(")\n");
+}
+
+/* Returns 1 with the time a full mapping takes after the caches were dropped, 0 if they cannot be. */
+static int time_cold(struct details *details, uint64_t *ret_ns)
+{
+	struct scan *scan = details->scan;
+	int ret;
+
+	if (!scan->arguments->cold || scan->no_cache_drop)
+		return 0;
+	ret = caches_drop(details->fd);
+	if (ret < 0) {
+		error("--cold must write to /proc/sys/vm/drop_caches, which only root may (%s); "
+		      "--timing works without",
+		      strerror(-ret));
+		scan->no_cache_drop = true;
+		scan->status = STATUS_ERROR;
+		return 0;
+	}
+	ret = share_timing_once(details->iter, details->fd, scan->arguments->range, ret_ns);
+	return ret < 0 ? ret : 1;
+}
+
+/* -- why: --why -- */
+
+static void report_decisions(struct details *details)
+{
+	const uint64_t *counts = details->decisions.counts;
+
+	if (details->scan->arguments->global->json) {
+		json_decisions(&details->scan->json, &details->decisions);
+		return;
+	}
+	printf("Decisions: %" PRIu64 " by generation, %" PRIu64 " by leaf, %" PRIu64 " by walk\n",
+	       counts[SHARE_DECISION_GENERATION], counts[SHARE_DECISION_LEAF],
+	       counts[SHARE_DECISION_WALK]);
+}
+
+/* What a kernel with fastpath_stats counted since BEFORE; others have nothing to report. */
+static void report_counters(struct details *details, const uint8_t fsid[FSID_SIZE],
+			    const struct counters *before)
+{
+	struct json_writer *json = &details->scan->json;
+	bool is_json = details->scan->arguments->global->json;
+	struct counters after, change;
+
+	if (counters_read(NULL, fsid, &after) < 0)
+		return;
+	counters_subtract(&after, before, &change);
+
+	if (is_json)
+		json_begin_object(json, "counters");
+	for (size_t i = 0; i < change.count; i++) {
+		if (is_json)
+			json_add_uint(json, change.list[i].name, change.list[i].value);
+		else
+			printf("Counter: %s +%" PRIu64 "\n", change.list[i].name,
+			       change.list[i].value);
+	}
+	if (is_json)
+		json_end_object(json);
+}
+
+/* -- putting a file's report together -- */
+
+/*
+ * What --why and --owners ask the kernel first, so that a missing privilege shows before
+ * anything is printed. Without it the rest of the report goes on.
+ */
+static int prepare_items(struct details *details)
+{
+	struct scan *scan = details->scan;
+	int ret;
+
+	if ((!scan->arguments->why && !scan->arguments->owners) || scan->no_tree_search)
+		return 0;
+
+	ret = subvolume_id_of(details->fd, &details->subvolid);
+	if (ret < 0)
+		return ret;
+	ret = subvolume_last_snapshot(details->fd, details->subvolid, &details->last_snapshot);
+	if (ret == -EPERM) {
+		error("%s need%s CAP_SYS_ADMIN (root); everything else works without",
+		      !scan->arguments->why	 ? "--owners" :
+		      !scan->arguments->owners ? "--why" :
+						 "--owners and --why",
+		      scan->arguments->why && scan->arguments->owners ? "" : "s");
+		scan->no_tree_search = true;
+		scan->status = STATUS_ERROR;
+		return 0;
+	}
+	if (ret < 0)
+		return ret;
+
+	ret = file_extent_iter_new(&details->items, details->fd, details->status.st_ino,
+				   scan->arguments->range.offset);
+	if (ret < 0 || !scan->arguments->owners)
+		return ret;
+	return extent_owners_new(&details->owners, details->subvolid, details->status.st_ino);
+}
+
+static size_t map_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return DEFAULT_MAP_WIDTH;
+}
+
+static int prepare_map(struct details *details)
+{
+	struct byte_range range = details->scan->arguments->range;
+	uint64_t size = details->status.st_size;
+
+	if (!details->scan->arguments->map || details->scan->arguments->global->json)
+		return 0;
+	if (range.offset >= size)
+		range.length = 0;
+	else if (byte_range_end(range) > size)
+		range.length = size - range.offset;
+	return block_map_new(&details->map, map_kinds, MAP_KIND_COUNT, range, map_width());
+}
+
+static int prepare_rows(struct details *details)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	size_t columns = sizeof(extent_columns) / sizeof(extent_columns[0]);
+
+	if (!arguments->extents || arguments->global->json)
+		return 0;
+	return table_new(&details->rows, extent_columns, arguments->why ? columns : columns - 1);
+}
+
+static void begin_file(struct details *details)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	struct json_writer *json = &details->scan->json;
+	CLEANUP_FREE char *quoted = NULL;
+
+	if (arguments->global->json) {
+		json_begin_object(json, NULL);
+		json_add_name(json, "path", details->path);
+		if (arguments->extents)
+			json_begin_array(json, "extents");
+		else
+			json_add_null(json, "extents");
+		return;
+	}
+	quoted = quote_name(details->path);
+	printf("%sFile: %s\n", details->scan->file_count ? "\n" : "", quoted ? quoted : "?");
+}
+
+/* What comes behind the extents. */
+static int report_findings(struct details *details, const uint64_t *cold_ns)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	struct json_writer *json = &details->scan->json;
+	struct share_timing timing;
+	int ret;
+
+	if (arguments->why && details->items)
+		report_decisions(details);
+	else if (arguments->global->json)
+		json_add_null(json, "decisions");
+
+	if (arguments->timing) {
+		ret = share_timing_measure(details->iter, details->fd, arguments->range, &timing);
+		if (ret < 0)
+			return ret;
+		report_timing(details, &timing, cold_ns);
+	} else if (arguments->global->json) {
+		json_add_null(json, "timing");
+	}
+
+	if (details->owners) {
+		ret = report_owners(details);
+		if (ret < 0)
+			return ret;
+	} else if (arguments->global->json) {
+		json_add_null(json, "owners");
+	}
+
+	if (details->map)
+		block_map_print(details->map, stdout, isatty(STDOUT_FILENO));
+	return 0;
+}
+
+static int report_sums(struct details *details)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	count_file(details->scan, &details->sharing);
+	if (arguments->global->json) {
+		json_sharing(&details->scan->json, &details->sharing);
+		return 0;
+	}
+	ret = table_new(&table, summary_columns,
+			sizeof(summary_columns) / sizeof(summary_columns[0]));
+	if (ret < 0)
+		return ret;
+	return print_summary_row(table, &details->sharing, NULL, details->path,
+				 arguments->global->sizes);
+}
+
+static int report_contents(struct details *details)
+{
+	const struct arguments *arguments = details->scan->arguments;
+	struct counters before;
+	uint8_t fsid[FSID_SIZE];
+	bool counting;
+	uint64_t cold_ns;
+	int cold, ret;
+
+	cold = time_cold(details, &cold_ns);
+	if (cold < 0)
+		return cold;
+
+	counting = arguments->why && filesystem_id_of(details->fd, fsid) == 0 &&
+		   counters_read(NULL, fsid, &before) == 0;
+	ret = report_extents(details);
+	table_free(details->rows);
+	details->rows = NULL;
+	if (arguments->global->json && arguments->extents)
+		json_end_array(&details->scan->json);
+	if (ret < 0)
+		return ret;
+	if (counting)
+		report_counters(details, fsid, &before);
+
+	ret = report_findings(details, cold ? &cold_ns : NULL);
+	return ret < 0 ? ret : report_sums(details);
+}
+
+static struct failure report_opened_file(struct details *details)
+{
+	struct json_writer *json = &details->scan->json;
+	bool is_json = details->scan->arguments->global->json;
+	int ret;
+
+	ret = prepare_items(details);
+	if (ret < 0)
+		return (struct failure){ "cannot search the subvolume of", ret };
+	ret = prepare_map(details);
+	if (ret == 0)
+		ret = prepare_rows(details);
+	if (ret < 0)
+		return (struct failure){ "cannot report", ret };
+
+	begin_file(details);
+	ret = report_contents(details);
+	if (ret < 0 && is_json)
+		json_add_string(json, "error", strerror(-ret));
+	if (is_json)
+		json_end_object(json);
+	if (ret < 0)
+		return (struct failure){ "cannot map the extents of", ret };
+	return (struct failure){ 0 };
+}
+
+static struct failure report_file(struct scan *scan, const struct found_file *file,
+				  struct fiemap_iter *iter)
+{
+	CLEANUP_CLOSE int fd = open_file(file->path, file->named);
+	struct details details = {
+		.scan = scan,
+		.path = file->path,
+		.fd = fd,
+		.status = file->status,
+		.iter = iter,
+	};
+	struct failure failure;
+
+	if (fd < 0)
+		return (struct failure){ "cannot open", fd };
+
+	failure = report_opened_file(&details);
+	file_extent_iter_free(details.items);
+	extent_owners_free(details.owners);
+	block_map_free(details.map);
+	table_free(details.rows);
+	return failure;
+}
+
+static int scan_details(struct scan *scan, struct file_walk *walk)
+{
+	CLEANUP(fiemap_iter_freep) struct fiemap_iter *iter = NULL;
+	struct found_file file;
+	int ret;
+
+	ret = fiemap_iter_new(&iter);
+	if (ret < 0)
+		return ret;
+	while ((ret = file_walk_next(walk, &file)) > 0) {
+		struct failure failure = check_found(&file);
+
+		if (!failure.action)
+			failure = report_file(scan, &file, iter);
+		if (failure.action)
+			complain(scan, file.path, failure);
+	}
+	return ret;
+}
+
+/* -- the command -- */
+
+static int scan_paths(struct scan *scan, FILE *list)
+{
+	const struct arguments *arguments = scan->arguments;
+	const struct file_walk_options options = {
+		.paths = arguments->paths,
+		.list = list,
+		.recursive = arguments->recursive,
+		.one_subvolume = arguments->one_file_system,
+	};
+	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
+	int ret;
+
+	ret = file_walk_new(&walk, &options);
+	if (ret < 0)
+		return ret;
+	return wants_details(arguments) ? scan_details(scan, walk) : scan_summaries(scan, walk);
+}
+
+static int begin_output(struct scan *scan)
+{
+	if (!scan->arguments->global->json)
+		return table_new(&scan->summary, summary_columns,
+				 sizeof(summary_columns) / sizeof(summary_columns[0]));
+	json_begin(&scan->json, stdout);
+	json_begin_array(&scan->json, "fiemap-shared");
+	return 0;
+}
+
+static int run(const struct arguments *arguments, FILE *list)
+{
+	struct scan scan = {
+		.arguments = arguments,
+		.is_set = list || arguments->path_count > 1 || arguments->recursive,
+	};
+	int ret;
+
+	ret = shared_set_new(&scan.set);
+	if (ret == 0)
+		ret = begin_output(&scan);
+	if (ret < 0)
+		goto out;
+
+	progress_start(arguments->global->verbosity >= 0);
+	ret = scan_paths(&scan, list);
+	if (arguments->global->json)
+		json_end_array(&scan.json);
+	report_total(&scan);
+	if (arguments->global->json)
+		json_end(&scan.json);
+	progress_clear();
+
+out:
+	if (ret < 0)
+		error("%s", strerror(-ret));
+	table_free(scan.summary);
+	shared_set_free(scan.set);
+	return ret < 0 ? STATUS_ERROR : scan.status;
+}
+
+int fiemap_shared_run(int argc, char **argv, struct global_options *global)
+{
+	struct arguments arguments = { .global = global, .range = WHOLE_FILE };
+	FILE *list = NULL;
+	int status;
+
+	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+		return STATUS_ERROR;
+	if (global->done)
+		return STATUS_OK;
+
+	if (arguments.files0_from) {
+		bool is_stdin = strcmp(arguments.files0_from, "-") == 0;
+
+		list = is_stdin ? stdin : fopen(arguments.files0_from, "re");
+		if (!list) {
+			error_path("cannot open", arguments.files0_from, -errno);
+			return STATUS_ERROR;
+		}
+	}
+
+	status = run(&arguments, list);
+	if (list && list != stdin)
+		fclose(list);
+	return status;
+}

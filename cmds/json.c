@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <json-c/json.h>
+
+#include "cleanup.h"
+#include "json.h"
+#include "name-escape.h"
+
+static void indent(struct json_writer *json)
+{
+	fprintf(json->stream, "\n%*s", (int)(2 * json->depth), "");
+}
+
+static void put_value(struct json_writer *json, struct json_object *value)
+{
+	fputs(json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE), json->stream);
+	json_object_put(value);
+}
+
+static void begin_member(struct json_writer *json, const char *key)
+{
+	if (json->has_member[json->depth])
+		fputc(',', json->stream);
+	json->has_member[json->depth] = true;
+	indent(json);
+	if (key) {
+		put_value(json, json_object_new_string(key));
+		fputs(": ", json->stream);
+	}
+}
+
+static void open_container(struct json_writer *json, char bracket)
+{
+	fputc(bracket, json->stream);
+	json->depth++;
+	json->has_member[json->depth] = false;
+}
+
+static void close_container(struct json_writer *json, char bracket)
+{
+	bool has_member = json->has_member[json->depth--];
+
+	if (has_member)
+		indent(json);
+	fputc(bracket, json->stream);
+}
+
+void json_begin(struct json_writer *json, FILE *stream)
+{
+	*json = (struct json_writer){ .stream = stream };
+	open_container(json, '{');
+	json_begin_object(json, "__header");
+	json_add_string(json, "version", "1");
+	json_end_object(json);
+}
+
+void json_end(struct json_writer *json)
+{
+	close_container(json, '}');
+	fputc('\n', json->stream);
+}
+
+void json_begin_object(struct json_writer *json, const char *key)
+{
+	begin_member(json, key);
+	open_container(json, '{');
+}
+
+void json_end_object(struct json_writer *json)
+{
+	close_container(json, '}');
+}
+
+void json_begin_array(struct json_writer *json, const char *key)
+{
+	begin_member(json, key);
+	open_container(json, '[');
+}
+
+void json_end_array(struct json_writer *json)
+{
+	close_container(json, ']');
+}
+
+void json_add_uint(struct json_writer *json, const char *key, uint64_t value)
+{
+	begin_member(json, key);
+	put_value(json, json_object_new_uint64(value));
+}
+
+void json_add_bool(struct json_writer *json, const char *key, bool value)
+{
+	begin_member(json, key);
+	put_value(json, json_object_new_boolean(value));
+}
+
+void json_add_null(struct json_writer *json, const char *key)
+{
+	begin_member(json, key);
+	fputs("null", json->stream);
+}
+
+void json_add_string(struct json_writer *json, const char *key, const char *value)
+{
+	begin_member(json, key);
+	put_value(json, json_object_new_string(value));
+}
+
+void json_add_name(struct json_writer *json, const char *key, const char *name)
+{
+	CLEANUP_FREE char *escaped = NULL;
+	CLEANUP_FREE char *encoding_key = NULL;
+
+	if (name_is_utf8(name)) {
+		json_add_string(json, key, name);
+		return;
+	}
+
+	escaped = escape_name(name);
+	json_add_string(json, key, escaped ? escaped : "?");
+	if (key && asprintf(&encoding_key, "%s_encoding", key) >= 0)
+		json_add_string(json, encoding_key, "escaped");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_JSON_H
+#define FASTPATH_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSON_DEPTH 16
+
+/*
+ * Writes JSON as it comes, so that an array of any length takes no memory; json-c forms
+ * the values. KEY is NULL inside an array.
+ */
+struct json_writer {
+	FILE *stream;
+	unsigned int depth;
+	bool has_member[JSON_DEPTH];
+};
+
+/* Opens the top object and writes the "__header" that btrfs-progs' JSON begins with. */
+void json_begin(struct json_writer *json, FILE *stream);
+void json_end(struct json_writer *json);
+
+void json_begin_object(struct json_writer *json, const char *key);
+void json_end_object(struct json_writer *json);
+void json_begin_array(struct json_writer *json, const char *key);
+void json_end_array(struct json_writer *json);
+
+void json_add_uint(struct json_writer *json, const char *key, uint64_t value);
+void json_add_bool(struct json_writer *json, const char *key, bool value);
+void json_add_null(struct json_writer *json, const char *key);
+/* VALUE must be UTF-8. */
+void json_add_string(struct json_writer *json, const char *key, const char *value);
+
+/*
+ * A file name. One that is not UTF-8 is written as escape_name() has it, and a member
+ * KEY_encoding with the value "escaped" follows (inside an object).
+ */
+void json_add_name(struct json_writer *json, const char *key, const char *name);
+
+#endif

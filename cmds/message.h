@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_MESSAGE_H
+#define FASTPATH_MESSAGE_H
+
+/* "ERROR: …" and "WARNING: …" on standard error, in btrfs-progs' form. */
+void error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * "ERROR: cannot open 'x': No such file or directory": ACTION, the quoted PATH, and what the
+ * negative errno ERR means (left out if 0).
+ */
+void error_path(const char *action, const char *path, int err);
+void warning_path(const char *action, const char *path, int err);
+
+#endif

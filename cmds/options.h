@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_OPTIONS_H
+#define FASTPATH_OPTIONS_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "units.h"
+
+/* What can be said before or after the command's name. */
+struct global_options {
+	bool json;
+	/* -1: errors alone, 0, 1 and more: what -v adds */
+	int verbosity;
+	struct size_format sizes;
+	/* help or the version was printed: there is nothing left to do */
+	bool done;
+};
+
+/* The options above; its input is a struct global_options. */
+extern const struct argp global_argp;
+
+/* For argp_parse(): errors return instead of ending the program, -h is ours. */
+#define OPTIONS_ARGP_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
+
+#endif

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <libsmartcols.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "progress.h"
+#include "table.h"
+
+#define ROWS_AT_ONCE 512
+
+struct table {
+	struct libscols_table *rows;
+	struct libscols_line *row;
+	size_t row_count;
+	size_t column;
+};
+
+int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	table->rows = scols_new_table();
+	if (!table->rows)
+		goto fail;
+
+	/* Never cut a name to the terminal's width. */
+	scols_table_enable_nowrap(table->rows, 0);
+	scols_table_set_termforce(table->rows, SCOLS_TERMFORCE_NEVER);
+	for (size_t i = 0; i < column_count; i++) {
+		if (!scols_table_new_column(table->rows, columns[i].name, columns[i].width,
+					    columns[i].left ? 0 : SCOLS_FL_RIGHT))
+			goto fail;
+	}
+
+	*ret_table = table;
+	return 0;
+
+fail:
+	scols_unref_table(table->rows);
+	free(table);
+	return -ENOMEM;
+}
+
+void table_free(struct table *table)
+{
+	if (!table)
+		return;
+	table_flush(table);
+	scols_unref_table(table->rows);
+	free(table);
+}
+
+void table_freep(struct table **table)
+{
+	table_free(*table);
+}
+
+int table_begin_row(struct table *table)
+{
+	if (table->row_count == ROWS_AT_ONCE) {
+		int ret = table_flush(table);
+
+		if (ret < 0)
+			return ret;
+	}
+
+	table->row = scols_table_new_line(table->rows, NULL);
+	if (!table->row)
+		return -ENOMEM;
+	table->row_count++;
+	table->column = 0;
+	return 0;
+}
+
+int table_cell(struct table *table, const char *text)
+{
+	return scols_line_set_data(table->row, table->column++, text);
+}
+
+int table_flush(struct table *table)
+{
+	int ret;
+
+	if (!table->row_count)
+		return 0;
+	progress_clear();
+	ret = scols_print_table(table->rows);
+	scols_table_remove_lines(table->rows);
+	scols_table_enable_noheadings(table->rows, 1);
+	table->row_count = 0;
+	return ret;
+}

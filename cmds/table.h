@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_TABLE_H
+#define FASTPATH_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct table_column {
+	const char *name;
+	/* the width that most values fit into; wider ones move the rest of their row */
+	unsigned int width;
+	bool left;
+};
+
+struct table;
+
+/*
+ * A table of any length on standard output, printed a few hundred rows at a time.
+ * Returns 0 or -ENOMEM; freed with table_free(), which prints what is left.
+ */
+int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
+void table_free(struct table *table);
+void table_freep(struct table **table);
+
+/* Returns 0 or -ENOMEM. */
+int table_begin_row(struct table *table);
+/* The next cell of the row; TEXT is copied. Returns 0 or -ENOMEM. */
+int table_cell(struct table *table, const char *text);
+
+/* Prints the rows so far. Returns 0 or a negative errno. */
+int table_flush(struct table *table);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_BACKREF_H
+#define FASTPATH_BACKREF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One reference to a data extent, in the order in which the kernel writes the three. */
+struct extent_ref {
+	uint64_t inode;
+	uint64_t offset;
+	uint64_t root;
+};
+
+/*
+ * Check the container that BTRFS_IOC_LOGICAL_INO_V2 filled, SIZE bytes long.
+ * Returns 0 with the number of complete references, or -EPROTO.
+ * Rests on struct btrfs_data_container (linux/btrfs.h).
+ */
+int backref_check_refs(const void *container, size_t size, size_t *ret_count);
+
+/*
+ * Check the container that BTRFS_IOC_INO_PATHS filled, SIZE bytes long: every path must lie in it
+ * and end in it. Returns 0 with the number of paths, or -EPROTO.
+ */
+int backref_check_paths(const void *container, size_t size, size_t *ret_count);
+
+struct backref_query;
+
+/* Holds the answers' buffer. Returns 0 or -ENOMEM; freed with backref_query_free(). */
+int backref_query_new(struct backref_query **ret_query);
+void backref_query_free(struct backref_query *query);
+void backref_query_freep(struct backref_query **query);
+
+/*
+ * All references to any part of the data extent at BYTENR, on the file system of FD.
+ * *RET_REFS, which the caller may sort, is valid until the next call. *RET_COMPLETE is false where
+ * the kernel's limit of 16 MiB cut the list.
+ * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such extent, -ENOTTY where
+ * the kernel (before 4.15) has no such call, -ENOMEM, or -EPROTO for a broken answer.
+ * Rests on BTRFS_IOC_LOGICAL_INO_V2 (fs/btrfs/ioctl.c).
+ */
+int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
+			 struct extent_ref **ret_refs, size_t *ret_count, bool *ret_complete);
+
+/*
+ * The names of INODE in the subvolume of FD, relative to the subvolume: a NULL-terminated
+ * array, freed with free_names(). At most what fits into 4096 bytes (the kernel's limit);
+ * *RET_COMPLETE is false if there are more.
+ * Returns 0, -EPERM without CAP_DAC_READ_SEARCH, -ENOENT, -ENOMEM, or -EPROTO.
+ * Rests on BTRFS_IOC_INO_PATHS (fs/btrfs/ioctl.c).
+ */
+int backref_inode_names(int fd, uint64_t inode, char ***ret_names, bool *ret_complete);
+
+/*
+ * One name of INODE in subvolume SUBVOLID, which need not be mounted, as above.
+ * Rests on BTRFS_IOC_INO_LOOKUP (fs/btrfs/ioctl.c).
+ */
+int backref_inode_one_name(int fd, uint64_t subvolid, uint64_t inode, char ***ret_names);
+
+void free_names(char **names);
+
+#endif

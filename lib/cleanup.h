@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_CLEANUP_H
+#define FASTPATH_CLEANUP_H
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Runs FUNCTION on the variable's address when it goes out of scope. */
+#define CLEANUP(function) __attribute__((cleanup(function)))
+
+static inline void free_pointer(void *pointer)
+{
+	free(*(void **)pointer);
+}
+
+static inline void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+#define CLEANUP_FREE CLEANUP(free_pointer)
+#define CLEANUP_CLOSE CLEANUP(close_fd)
+
+#endif

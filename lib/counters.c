@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "counters.h"
+
+static int parse_value(const char *text, const char *end, uint64_t *ret_value)
+{
+	uint64_t value = 0;
+
+	if (text == end)
+		return -EPROTO;
+	for (; text < end; text++) {
+		if (!isdigit((unsigned char)*text) ||
+		    __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+			return -EPROTO;
+	}
+	*ret_value = value;
+	return 0;
+}
+
+static int parse_line(const char *line, const char *end, struct counter *ret_counter)
+{
+	const char *space = memchr(line, ' ', end - line);
+	size_t length;
+
+	if (!space)
+		return -EPROTO;
+	length = space - line;
+	if (!length || length >= sizeof(ret_counter->name) || memchr(line, '\0', length))
+		return -EPROTO;
+
+	memcpy(ret_counter->name, line, length);
+	ret_counter->name[length] = '\0';
+	return parse_value(space + 1, end, &ret_counter->value);
+}
+
+int counters_parse(const char *text, size_t size, struct counters *ret_counters)
+{
+	const char *end = text + size;
+
+	ret_counters->count = 0;
+	while (text < end) {
+		const char *newline = memchr(text, '\n', end - text);
+		int ret;
+
+		if (!newline || ret_counters->count == COUNTERS_MAX)
+			return -EPROTO;
+		ret = parse_line(text, newline, &ret_counters->list[ret_counters->count]);
+		if (ret < 0)
+			return ret;
+		ret_counters->count++;
+		text = newline + 1;
+	}
+	return 0;
+}
+
+int counters_read(const char *root, const uint8_t fsid[FSID_SIZE], struct counters *ret_counters)
+{
+	CLEANUP_FREE char *path = NULL;
+	CLEANUP_CLOSE int fd = -1;
+	/* sysfs gives at most a page */
+	char text[4096];
+	char uuid[37];
+	ssize_t size;
+	char *out = uuid;
+
+	for (int i = 0; i < FSID_SIZE; i++)
+		out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+			       fsid[i]);
+	if (asprintf(&path, "%s/%s/fastpath_stats", root ? root : "/sys/fs/btrfs", uuid) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	do {
+		size = read(fd, text, sizeof(text));
+	} while (size < 0 && errno == EINTR);
+	if (size < 0)
+		return -errno;
+
+	return counters_parse(text, size, ret_counters);
+}
+
+static uint64_t value_of(const struct counters *counters, const char *name)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		if (strcmp(counters->list[i].name, name) == 0)
+			return counters->list[i].value;
+	return 0;
+}
+
+void counters_subtract(const struct counters *after, const struct counters *before,
+		       struct counters *ret_change)
+{
+	ret_change->count = after->count;
+	for (size_t i = 0; i < after->count; i++) {
+		ret_change->list[i] = after->list[i];
+		ret_change->list[i].value -= value_of(before, after->list[i].name);
+	}
+}

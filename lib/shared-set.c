@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "record-sort.h"
+#include "saturate.h"
+#include "shared-set.h"
+
+#define MEMORY (16 * 1024 * 1024)
+
+struct interval {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct shared_set {
+	pthread_mutex_t lock;
+	struct record_sort *intervals;
+};
+
+static int compare_intervals(const void *a, const void *b)
+{
+	const struct interval *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static bool merge_intervals(void *record, const void *next)
+{
+	struct interval *interval = record;
+	const struct interval *later = next;
+
+	if (later->start > interval->end)
+		return false;
+	if (later->end > interval->end)
+		interval->end = later->end;
+	return true;
+}
+
+static const struct record_sort_ops interval_ops = {
+	.record_size = sizeof(struct interval),
+	.compare = compare_intervals,
+	.merge = merge_intervals,
+};
+
+int shared_set_new(struct shared_set **ret_set)
+{
+	struct shared_set *set = calloc(1, sizeof(*set));
+	int ret;
+
+	if (!set)
+		return -ENOMEM;
+	ret = record_sort_new(&set->intervals, &interval_ops, MEMORY);
+	if (ret < 0) {
+		free(set);
+		return ret;
+	}
+	pthread_mutex_init(&set->lock, NULL);
+
+	*ret_set = set;
+	return 0;
+}
+
+void shared_set_free(struct shared_set *set)
+{
+	if (!set)
+		return;
+	pthread_mutex_destroy(&set->lock);
+	record_sort_free(set->intervals);
+	free(set);
+}
+
+void shared_set_freep(struct shared_set **set)
+{
+	shared_set_free(*set);
+}
+
+int shared_set_add(struct shared_set *set, const struct mapped_extent *extent)
+{
+	struct interval interval = { .start = extent->bytenr };
+	int ret;
+
+	if (__builtin_add_overflow(extent->bytenr, extent->length, &interval.end))
+		return -EPROTO;
+
+	pthread_mutex_lock(&set->lock);
+	ret = record_sort_add(set->intervals, &interval);
+	pthread_mutex_unlock(&set->lock);
+	return ret;
+}
+
+int shared_set_bytes(struct shared_set *set, uint64_t *ret_bytes)
+{
+	struct interval interval;
+	uint64_t bytes = 0;
+	int ret;
+
+	ret = record_sort_finish(set->intervals);
+	if (ret < 0)
+		return ret;
+	while ((ret = record_sort_next(set->intervals, &interval)) > 0)
+		bytes = saturating_add(bytes, interval.end - interval.start);
+	if (ret < 0)
+		return ret;
+
+	*ret_bytes = bytes;
+	return 0;
+}

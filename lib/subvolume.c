@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libmount.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+#include <btrfsutil.h>
+
+#include "cleanup.h"
+#include "retry-ioctl.h"
+#include "subvolume.h"
+#include "tree-search.h"
+
+/* libbtrfsutil leaves the reason in errno where there is one. */
+static int errno_of(enum btrfs_util_error error)
+{
+	switch (error) {
+	case BTRFS_UTIL_OK:
+		return 0;
+	case BTRFS_UTIL_ERROR_NO_MEMORY:
+		return -ENOMEM;
+	case BTRFS_UTIL_ERROR_NOT_BTRFS:
+		return -ENOTTY;
+	case BTRFS_UTIL_ERROR_SUBVOLUME_NOT_FOUND:
+		return -ENOENT;
+	default:
+		return errno ? -errno : -EIO;
+	}
+}
+
+int subvolume_id_of(int fd, uint64_t *ret_subvolid)
+{
+	errno = 0;
+	return errno_of(btrfs_util_subvolume_id_fd(fd, ret_subvolid));
+}
+
+int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+	int ret;
+
+	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &info);
+	if (ret < 0)
+		return ret;
+	memcpy(ret_fsid, info.fsid, FSID_SIZE);
+	return 0;
+}
+
+int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction)
+{
+	const size_t needed = offsetof(struct btrfs_root_item, last_snapshot) + sizeof(uint64_t);
+	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
+	struct btrfs_root_item root = { 0 };
+	struct tree_item item;
+	bool found = false;
+	int ret;
+
+	ret = tree_search_new(&search, fd, BTRFS_ROOT_TREE_OBJECTID, subvolid, BTRFS_ROOT_ITEM_KEY,
+			      0, UINT64_MAX);
+	if (ret < 0)
+		return ret;
+	while ((ret = tree_search_next(search, &item)) > 0) {
+		if (item.size < needed)
+			return -EPROTO;
+		memcpy(&root, item.data, item.size < sizeof(root) ? item.size : sizeof(root));
+		found = true;
+	}
+	if (ret < 0)
+		return ret;
+	if (!found)
+		return -ENOENT;
+
+	*ret_transaction = btrfs_root_last_snapshot(&root);
+	return 0;
+}
+
+int subvolume_path(int fd, uint64_t subvolid, char **ret_path)
+{
+	char *path;
+	int ret;
+
+	errno = 0;
+	ret = errno_of(btrfs_util_subvolume_path_fd(fd, subvolid, &path));
+	if (ret < 0)
+		return ret;
+	if (!*path) {
+		free(path);
+		path = strdup("/");
+		if (!path)
+			return -ENOMEM;
+	}
+
+	*ret_path = path;
+	return 0;
+}
+
+/* What is left of the absolute PATH below the directory ROOT, NULL if it is not below it. */
+static const char *path_below(const char *path, const char *root)
+{
+	size_t length = strlen(root);
+
+	while (length && root[length - 1] == '/')
+		length--;
+	if (strncmp(path, root, length) != 0 || (path[length] && path[length] != '/'))
+		return NULL;
+	path += length;
+	while (*path == '/')
+		path++;
+	return path;
+}
+
+/* Another mount may hide the directory, so ask what was really opened. */
+static bool is_root_of(int fd, const uint8_t fsid[FSID_SIZE], uint64_t subvolid)
+{
+	uint8_t opened_fsid[FSID_SIZE];
+	uint64_t opened_subvolid;
+
+	return filesystem_id_of(fd, opened_fsid) == 0 &&
+	       memcmp(opened_fsid, fsid, FSID_SIZE) == 0 &&
+	       subvolume_id_of(fd, &opened_subvolid) == 0 && opened_subvolid == subvolid &&
+	       btrfs_util_is_subvolume_fd(fd) == BTRFS_UTIL_OK;
+}
+
+static int open_below_mount(struct libmnt_fs *mount, const char *path, char **ret_directory)
+{
+	const char *target = mnt_fs_get_target(mount);
+	const char *root = mnt_fs_get_root(mount);
+	const char *separator, *rest;
+	char *directory;
+	int fd;
+
+	rest = target && root ? path_below(path, root) : NULL;
+	if (!rest)
+		return -ENOENT;
+	separator = *rest && strcmp(target, "/") != 0 ? "/" : "";
+	if (asprintf(&directory, "%s%s%s", target, separator, rest) < 0)
+		return -ENOMEM;
+
+	fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		fd = -errno;
+		free(directory);
+		return fd;
+	}
+
+	*ret_directory = directory;
+	return fd;
+}
+
+int subvolume_open_mounted(const uint8_t fsid[FSID_SIZE], uint64_t subvolid, const char *path,
+			   char **ret_directory)
+{
+	CLEANUP_FREE char *absolute = NULL;
+	struct libmnt_table *table;
+	struct libmnt_iter *iter;
+	struct libmnt_fs *mount;
+	int ret = -ENOENT;
+
+	if (asprintf(&absolute, "/%s", *path == '/' ? path + 1 : path) < 0) {
+		absolute = NULL;
+		return -ENOMEM;
+	}
+	table = mnt_new_table();
+	iter = mnt_new_iter(MNT_ITER_FORWARD);
+	if (!table || !iter || mnt_table_parse_mtab(table, NULL) != 0)
+		goto out;
+
+	while (mnt_table_next_fs(table, iter, &mount) == 0) {
+		char *directory = NULL;
+		int fd;
+
+		if (!mnt_fs_match_fstype(mount, "btrfs"))
+			continue;
+		fd = open_below_mount(mount, absolute, &directory);
+		if (fd < 0)
+			continue;
+		if (is_root_of(fd, fsid, subvolid)) {
+			*ret_directory = directory;
+			ret = fd;
+			break;
+		}
+		close(fd);
+		free(directory);
+	}
+
+out:
+	mnt_free_iter(iter);
+	mnt_unref_table(table);
+	return ret;
+}

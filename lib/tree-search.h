@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_TREE_SEARCH_H
+#define FASTPATH_TREE_SEARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One item of a b-tree. DATA points into the search's buffer until the next call. */
+struct tree_item {
+	uint64_t objectid;
+	uint32_t type;
+	uint64_t offset;
+	/* generation of the leaf that holds the item */
+	uint64_t leaf_generation;
+	const void *data;
+	uint32_t size;
+};
+
+/*
+ * Decode the item at *POSITION of a search's answer, SIZE bytes long, and move
+ * *POSITION behind it. BUFFER needs no alignment.
+ * Returns 0, or -EPROTO if the header or the item reaches beyond SIZE.
+ * Rests on struct btrfs_ioctl_search_header (linux/btrfs.h).
+ */
+int tree_search_parse(const void *buffer, size_t size, size_t *position,
+		      struct tree_item *ret_item);
+
+struct tree_search;
+
+/*
+ * A search in tree TREE_ID (0: the subvolume that holds FD) for the items
+ * (OBJECTID, TYPE, MIN_OFFSET..MAX_OFFSET). FD stays the caller's.
+ * Returns 0, or -ENOMEM. Freed with tree_search_free().
+ */
+int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id,
+		    uint64_t objectid, uint32_t type, uint64_t min_offset,
+		    uint64_t max_offset);
+void tree_search_free(struct tree_search *search);
+void tree_search_freep(struct tree_search **search);
+
+/*
+ * The next item, in ascending order of offset.
+ * Returns 1 with an item, 0 at the end, or a negative errno: -EPERM without
+ * CAP_SYS_ADMIN, -ENOTTY where the file system is not btrfs, -ENOENT without such a
+ * tree, -EPROTO for a broken answer or one that makes no progress.
+ * Rests on BTRFS_IOC_TREE_SEARCH_V2 (fs/btrfs/ioctl.c).
+ */
+int tree_search_next(struct tree_search *search, struct tree_item *ret_item);
+
+#endif

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# What every command test stands on: the programs just built, and a btrfs on a loop device.
+#
+#   setup_file()    { mount_btrfs 1G compress=lzo; }
+#   teardown_file() { unmount_btrfs; }
+#
+# Tests find the file system at $MNT.
+
+: "${top_builddir:=$PWD}"
+FASTPATH=$top_builddir/btrfs-fastpath
+FRONT_END=$top_builddir/btrfs
+export LC_ALL=C.UTF-8
+
+# mount_btrfs SIZE [MOUNT-OPTIONS]
+mount_btrfs() {
+    export MNT=$BATS_FILE_TMPDIR/mnt
+    export IMAGE=$BATS_FILE_TMPDIR/image
+    mkdir "$MNT"
+    truncate -s "$1" "$IMAGE"
+    mkfs.btrfs -q "$IMAGE" >/dev/null
+    mount -o "loop${2:+,$2}" "$IMAGE" "$MNT"
+}
+
+unmount_btrfs() {
+    if mountpoint -q "${MNT:-}"; then
+        umount "$MNT"
+    fi
+}
+
+# fail MESSAGE...: what the test expected and did not get
+fail() {
+    printf '%s\n' "$@" >&2
+    return 1
+}
+
+# json FILTER: jq's answer about the last run's standard output
+json() {
+    jq -r "$1" <<<"$output"
+}
+
+# as_nobody COMMAND...: without privilege
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
+}
