@@ -18,6 +18,7 @@
 #include "extent-owners.h"
 #include "fiemap.h"
 #include "file-walk.h"
+#include "inode-set.h"
 #include "json.h"
 #include "message.h"
 #include "name-escape.h"
@@ -30,7 +31,7 @@
 #include "subvolume.h"
 #include "table.h"
 
-#define FILES_PER_BATCH 32
+#define FILES_PER_BATCH 64
 #define MAX_THREADS 8
 #define EXTENTS_PER_PROGRESS 4096
 #define DEFAULT_MAP_WIDTH 80
@@ -219,11 +220,13 @@ static uint32_t fiemap_flags(const struct arguments *arguments)
 
 struct scan {
 	const struct arguments *arguments;
+	/* NULL for one named file, whose shared bytes are the set's */
 	struct shared_set *set;
+	struct inode_set *seen;
+	/* paths can overlap, so every file has to be remembered, not just those with many names */
+	bool remember_all;
 	struct sharing total;
 	uint64_t file_count;
-	/* something other than one named file was asked for */
-	bool is_set;
 	/* privileges that were found missing, and said so */
 	bool no_tree_search;
 	bool no_cache_drop;
@@ -329,7 +332,7 @@ static void report_total(struct scan *scan)
 	int ret;
 
 	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
-	if (!scan->is_set)
+	if (!scan->set)
 		set_shared_bytes = scan->total.shared_bytes;
 	else if ((ret = shared_set_bytes(scan->set, &set_shared_bytes)) < 0) {
 		error("cannot add up the shared extents: %s", strerror(-ret));
@@ -352,28 +355,47 @@ static void report_total(struct scan *scan)
 		complain_no_memory(scan);
 }
 
-/* What speaks against reporting a file that the walk found. */
+/* Why a file that the walk found cannot be opened. */
 static struct failure check_found(const struct found_file *file)
 {
 	if (file->error == -ENOTTY)
 		return (struct failure){ "not a btrfs filesystem:", 0 };
 	if (file->error)
 		return (struct failure){ "cannot access", file->error };
-	if (S_ISDIR(file->status.st_mode))
+	if (file->type == S_IFDIR)
 		return (struct failure){ "is a directory, and -r was not given:", 0 };
-	if (!S_ISREG(file->status.st_mode))
+	if (file->type != S_IFREG)
 		return (struct failure){ "not a regular file:", 0 };
 	return (struct failure){ 0 };
 }
 
-/* Returns a descriptor or a negative errno. */
-static int open_file(const char *path, bool named)
+/* Opens the file that the walk found at PATH; the caller closes *RET_FD also on failure. */
+static struct failure open_found(const char *path, bool named, int *ret_fd,
+				 struct stat *ret_status)
 {
-	/* The file may have been replaced since it was looked at: by a link, or by a FIFO. */
+	/* The file may have been replaced since it was found: by a link, or by a FIFO. */
 	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (named ? 0 : O_NOFOLLOW);
-	int fd = open(path, flags);
 
-	return fd < 0 ? -errno : fd;
+	*ret_fd = open(path, flags);
+	if (*ret_fd < 0 || fstat(*ret_fd, ret_status))
+		return (struct failure){ "cannot open", -errno };
+	if (!S_ISREG(ret_status->st_mode))
+		return (struct failure){ "not a regular file:", 0 };
+	return (struct failure){ 0 };
+}
+
+/* Returns 1 unless the file was reported before, by whatever name, or -ENOMEM. */
+static int is_first_time(struct scan *scan, const struct stat *status)
+{
+	if (!scan->remember_all && status->st_nlink <= 1)
+		return 1;
+	return inode_set_add(scan->seen, status->st_dev, status->st_ino);
+}
+
+/* Whether a failure is worth a word: what was found and is gone by now is not missing. */
+static bool matters(struct failure failure, bool named)
+{
+	return failure.action && (named || failure.error != -ENOENT);
 }
 
 /* -- summaries, several files at a time -- */
@@ -382,6 +404,7 @@ struct job {
 	char *path;
 	bool named;
 	struct failure failure;
+	struct stat status;
 	struct sharing sharing;
 };
 
@@ -394,11 +417,13 @@ struct batch {
 static struct failure summarize_file(struct job *job, struct scan *scan, struct fiemap_iter *iter)
 {
 	const struct arguments *arguments = scan->arguments;
-	CLEANUP_CLOSE int fd = open_file(job->path, job->named);
+	CLEANUP_CLOSE int fd = -1;
+	struct failure failure;
 	int ret;
 
-	if (fd < 0)
-		return (struct failure){ "cannot open", fd };
+	failure = open_found(job->path, job->named, &fd, &job->status);
+	if (failure.action)
+		return failure;
 	ret = sharing_of_file(iter, fd, arguments->range, fiemap_flags(arguments), scan->set,
 			      &job->sharing);
 	if (ret < 0)
@@ -418,20 +443,31 @@ static void summarize_batch(void *item, void *worker)
 	}
 }
 
+static void report_job(struct scan *scan, const struct job *job)
+{
+	int ret;
+
+	if (job->failure.action) {
+		if (matters(job->failure, job->named))
+			complain(scan, job->path, job->failure);
+		return;
+	}
+
+	ret = is_first_time(scan, &job->status);
+	if (ret < 0)
+		complain_no_memory(scan);
+	else if (ret)
+		report_summary(scan, job->path, &job->sharing);
+}
+
 static void report_batch(void *item, void *data)
 {
 	struct batch *batch = item;
 	struct scan *scan = data;
 
 	for (size_t i = 0; i < batch->count; i++) {
-		struct job *job = &batch->jobs[i];
-
-		if (!job->failure.action)
-			report_summary(scan, job->path, &job->sharing);
-		else if (job->named || job->failure.error != -ENOENT)
-			/* what was found and is gone by now is not missing */
-			complain(scan, job->path, job->failure);
-		free(job->path);
+		report_job(scan, &batch->jobs[i]);
+		free(batch->jobs[i].path);
 	}
 	free(batch);
 
@@ -734,7 +770,7 @@ static int report_extent(struct details *details, const struct mapped_extent *ex
 	int ret;
 
 	sharing_add_extent(&details->sharing, extent);
-	if (shared && mapped_extent_is_on_disk(extent)) {
+	if (details->scan->set && shared && mapped_extent_is_on_disk(extent)) {
 		ret = shared_set_add(details->scan->set, extent);
 		if (ret < 0)
 			return ret;
@@ -1247,19 +1283,21 @@ static struct failure report_opened_file(struct details *details)
 static struct failure report_file(struct scan *scan, const struct found_file *file,
 				  struct fiemap_iter *iter)
 {
-	CLEANUP_CLOSE int fd = open_file(file->path, file->named);
-	struct details details = {
-		.scan = scan,
-		.path = file->path,
-		.fd = fd,
-		.status = file->status,
-		.iter = iter,
-	};
+	CLEANUP_CLOSE int fd = -1;
+	struct details details = { .scan = scan, .path = file->path, .iter = iter };
 	struct failure failure;
+	int ret;
 
-	if (fd < 0)
-		return (struct failure){ "cannot open", fd };
+	failure = open_found(file->path, file->named, &fd, &details.status);
+	if (failure.action)
+		return failure;
+	ret = is_first_time(scan, &details.status);
+	if (ret < 0)
+		return (struct failure){ "cannot report", ret };
+	if (!ret)
+		return (struct failure){ 0 };
 
+	details.fd = fd;
 	failure = report_opened_file(&details);
 	file_extent_iter_free(details.items);
 	extent_owners_free(details.owners);
@@ -1282,7 +1320,7 @@ static int scan_details(struct scan *scan, struct file_walk *walk)
 
 		if (!failure.action)
 			failure = report_file(scan, &file, iter);
-		if (failure.action)
+		if (matters(failure, file.named))
 			complain(scan, file.path, failure);
 	}
 	return ret;
@@ -1318,15 +1356,25 @@ static int begin_output(struct scan *scan)
 	return 0;
 }
 
+static int scan_new(struct scan *scan, bool is_set)
+{
+	int ret;
+
+	ret = inode_set_new(&scan->seen);
+	if (ret < 0 || !is_set)
+		return ret;
+	return shared_set_new(&scan->set);
+}
+
 static int run(const struct arguments *arguments, FILE *list)
 {
 	struct scan scan = {
 		.arguments = arguments,
-		.is_set = list || arguments->path_count > 1 || arguments->recursive,
+		.remember_all = list || arguments->path_count > 1,
 	};
 	int ret;
 
-	ret = shared_set_new(&scan.set);
+	ret = scan_new(&scan, scan.remember_all || arguments->recursive);
 	if (ret == 0)
 		ret = begin_output(&scan);
 	if (ret < 0)
@@ -1346,6 +1394,7 @@ out:
 		error("%s", strerror(-ret));
 	table_free(scan.summary);
 	shared_set_free(scan.set);
+	inode_set_free(scan.seen);
 	return ret < 0 ? STATUS_ERROR : scan.status;
 }
 

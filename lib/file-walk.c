@@ -1,57 +1,68 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <linux/magic.h>
 
 #include "file-walk.h"
-#include "inode-set.h"
+
+/* A directory that is being read. */
+struct level {
+	DIR *stream;
+	/* its own path's length within the walk's path */
+	size_t path_length;
+};
 
 struct file_walk {
 	struct file_walk_options options;
 	size_t path_index;
 	char *list_name;
 	size_t list_name_size;
-	FTS *tree;
-	uint64_t tree_mount;
-	struct inode_set *seen;
-	/* several starting points can overlap, so every file has to be remembered */
-	bool remember_all;
+	/* the directories from the one that was named down to the current one */
+	struct level *levels;
+	size_t depth;
+	/* the path of what was found last */
+	char *path;
+	size_t path_size;
+	/* where the named directory is */
+	uint64_t mount;
+	uint64_t device;
 };
 
 int file_walk_new(struct file_walk **ret_walk, const struct file_walk_options *options)
 {
 	struct file_walk *walk = calloc(1, sizeof(*walk));
-	int ret;
 
 	if (!walk)
 		return -ENOMEM;
-	ret = inode_set_new(&walk->seen);
-	if (ret < 0) {
-		free(walk);
-		return ret;
-	}
 	walk->options = *options;
-	walk->remember_all = options->list || (options->paths[0] && options->paths[1]);
 
 	*ret_walk = walk;
 	return 0;
+}
+
+static void leave_directory(struct file_walk *walk)
+{
+	walk->depth--;
+	closedir(walk->levels[walk->depth].stream);
 }
 
 void file_walk_free(struct file_walk *walk)
 {
 	if (!walk)
 		return;
-	if (walk->tree)
-		fts_close(walk->tree);
-	inode_set_free(walk->seen);
+	while (walk->depth)
+		leave_directory(walk);
+	free(walk->levels);
+	free(walk->path);
 	free(walk->list_name);
 	free(walk);
 }
@@ -62,7 +73,7 @@ void file_walk_freep(struct file_walk **walk)
 }
 
 /* Returns 1 with the next name given by the caller, 0 after the last, or a negative errno. */
-static int next_named(struct file_walk *walk, char **ret_path)
+static int next_named(struct file_walk *walk, const char **ret_path)
 {
 	if (!walk->options.list) {
 		*ret_path = walk->options.paths[walk->path_index];
@@ -79,138 +90,167 @@ static int next_named(struct file_walk *walk, char **ret_path)
 	return 1;
 }
 
-/* Returns 1 if the file has not come before. */
-static int is_first_time(struct file_walk *walk, const struct stat *status)
+/* Makes NAME, below the first LENGTH bytes of the path, the walk's path. */
+static int set_path(struct file_walk *walk, size_t length, const char *name)
 {
-	if (!walk->remember_all && status->st_nlink <= 1)
-		return 1;
-	return inode_set_add(walk->seen, status->st_dev, status->st_ino);
+	bool needs_slash = length && walk->path[length - 1] != '/';
+	size_t size = length + needs_slash + strlen(name) + 1;
+
+	if (size > walk->path_size) {
+		char *path = realloc(walk->path, 2 * size);
+
+		if (!path)
+			return -ENOMEM;
+		walk->path = path;
+		walk->path_size = 2 * size;
+	}
+	if (needs_slash)
+		walk->path[length++] = '/';
+	strcpy(walk->path + length, name);
+	return 0;
 }
 
-static int mount_of(const char *path, uint64_t *ret_mount)
+/* Whether the walk goes into the directory FD. Returns 1, 0 if not, or a negative errno. */
+static int belongs_to_walk(struct file_walk *walk, int fd)
 {
+	uint64_t mount, device;
 	struct statx status;
 
-	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &status))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status))
 		return -errno;
+	device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
 	/* Before Linux 5.8 there is no mount id; the device must do. */
-	*ret_mount = status.stx_mask & STATX_MNT_ID ?
-			     status.stx_mnt_id :
-			     (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+	mount = status.stx_mask & STATX_MNT_ID ? status.stx_mnt_id : device;
+
+	if (!walk->depth) {
+		walk->mount = mount;
+		walk->device = device;
+	}
+	return mount == walk->mount && (!walk->options.one_subvolume || device == walk->device);
+}
+
+/* Takes FD over. */
+static int push_level(struct file_walk *walk, int fd)
+{
+	struct level *levels = reallocarray(walk->levels, walk->depth + 1, sizeof(*levels));
+	DIR *stream = levels ? fdopendir(fd) : NULL;
+
+	if (levels)
+		walk->levels = levels;
+	if (!stream) {
+		close(fd);
+		return -ENOMEM;
+	}
+
+	levels[walk->depth++] = (struct level){ stream, strlen(walk->path) };
 	return 0;
 }
 
-static int start_tree(struct file_walk *walk, char *path)
+/* Starts to read the directory NAME, in PARENT, that the walk's path says. */
+static int enter_directory(struct file_walk *walk, int parent, const char *name)
 {
-	char *const paths[] = { path, NULL };
-	int options = FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR;
-
-	if (walk->options.one_subvolume)
-		options |= FTS_XDEV;
-	walk->tree = fts_open(paths, options, NULL);
-	return walk->tree ? 0 : -errno;
-}
-
-/* Keeps the walk in the mount that it started in. */
-static int enter_directory(struct file_walk *walk, FTSENT *entry)
-{
-	uint64_t mount = 0;
+	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (walk->depth ? O_NOFOLLOW : 0);
+	int fd = openat(parent, name, flags);
 	int ret;
 
-	ret = mount_of(entry->fts_accpath, &mount);
-	if (ret < 0) {
-		fts_set(walk->tree, entry, FTS_SKIP);
-		return ret;
-	}
-	if (entry->fts_level == FTS_ROOTLEVEL)
-		walk->tree_mount = mount;
-	else if (mount != walk->tree_mount)
-		fts_set(walk->tree, entry, FTS_SKIP);
-	return 0;
+	if (fd < 0)
+		return -errno;
+	ret = belongs_to_walk(walk, fd);
+	if (ret > 0)
+		return push_level(walk, fd);
+	close(fd);
+	return ret;
 }
 
-/* Returns 1 with a file, 0 at the end of the tree, or a negative errno that ends the walk. */
-static int next_in_tree(struct file_walk *walk, struct found_file *ret_file)
+static mode_t type_of(int directory, const struct dirent *entry)
 {
-	FTSENT *entry;
+	struct stat status;
 
-	while (errno = 0, (entry = fts_read(walk->tree))) {
-		int error = 0;
-		int ret;
+	if (entry->d_type != DT_UNKNOWN)
+		return DTTOIF(entry->d_type);
+	if (fstatat(directory, entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	return status.st_mode & S_IFMT;
+}
 
-		switch (entry->fts_info) {
-		case FTS_D:
-			error = enter_directory(walk, entry);
-			break;
-		case FTS_DNR:
-		case FTS_ERR:
-		case FTS_NS:
-			error = -entry->fts_errno;
-			break;
-		case FTS_F:
-			ret = is_first_time(walk, entry->fts_statp);
-			if (ret < 0)
-				return ret;
-			if (!ret)
-				break;
-			*ret_file = (struct found_file){
-				.path = entry->fts_path,
-				.status = *entry->fts_statp,
-			};
-			return 1;
-		}
-		if (error) {
-			*ret_file = (struct found_file){ .path = entry->fts_path, .error = error };
-			return 1;
-		}
+static bool is_dot(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Reads on in the current directory. Returns 1 with a file or an error, 0 if there was neither. */
+static int next_entry(struct file_walk *walk, struct found_file *ret_file)
+{
+	struct level *level = &walk->levels[walk->depth - 1];
+	int directory = dirfd(level->stream);
+	struct dirent *entry;
+	mode_t type;
+	int ret;
+
+	errno = 0;
+	entry = readdir(level->stream);
+	if (!entry) {
+		int error = -errno;
+
+		walk->path[level->path_length] = '\0';
+		*ret_file = (struct found_file){ .path = walk->path, .error = error };
+		leave_directory(walk);
+		return error ? 1 : 0;
 	}
+	if (is_dot(entry->d_name))
+		return 0;
+	type = type_of(directory, entry);
+	if (type != S_IFREG && type != S_IFDIR)
+		return 0;
 
-	return errno ? -errno : 0;
+	ret = set_path(walk, level->path_length, entry->d_name);
+	if (ret < 0)
+		return ret;
+	*ret_file = (struct found_file){ .path = walk->path, .type = type };
+	if (type == S_IFREG)
+		return 1;
+
+	ret_file->error = enter_directory(walk, directory, entry->d_name);
+	return ret_file->error ? 1 : 0;
 }
 
 /* Looks at a path that was named. Returns 0, or the negative errno that speaks against it. */
-static int look_at(const char *path, struct stat *ret_status)
+static int look_at(const char *path, mode_t *ret_type)
 {
 	struct statfs filesystem;
+	struct stat status;
 
-	if (!*path)
-		return -ENOENT;
-	if (stat(path, ret_status) || statfs(path, &filesystem))
+	if (stat(path, &status) || statfs(path, &filesystem))
 		return -errno;
-	return filesystem.f_type == BTRFS_SUPER_MAGIC ? 0 : -ENOTTY;
+	if (filesystem.f_type != BTRFS_SUPER_MAGIC)
+		return -ENOTTY;
+
+	*ret_type = status.st_mode & S_IFMT;
+	return 0;
 }
 
 int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
 {
 	for (;;) {
 		struct found_file file = { .named = true };
-		char *path = NULL;
 		int ret;
 
-		if (walk->tree) {
-			ret = next_in_tree(walk, ret_file);
+		while (walk->depth) {
+			ret = next_entry(walk, ret_file);
 			if (ret)
 				return ret;
-			fts_close(walk->tree);
-			walk->tree = NULL;
 		}
 
-		ret = next_named(walk, &path);
+		ret = next_named(walk, &file.path);
 		if (ret <= 0)
 			return ret;
-		file.path = path;
-		file.error = look_at(path, &file.status);
-		if (!file.error && S_ISDIR(file.status.st_mode) && walk->options.recursive) {
-			ret = start_tree(walk, path);
+		file.error = look_at(file.path, &file.type);
+		if (!file.error && file.type == S_IFDIR && walk->options.recursive) {
+			ret = set_path(walk, 0, file.path);
 			if (ret < 0)
 				return ret;
-			continue;
-		}
-		if (!file.error) {
-			ret = is_first_time(walk, &file.status);
-			if (ret < 0)
-				return ret;
-			if (!ret)
+			file.error = enter_directory(walk, AT_FDCWD, file.path);
+			if (!file.error)
 				continue;
 		}
 		*ret_file = file;

@@ -24,8 +24,8 @@ struct found_file {
 	bool named;
 	/* 0, or the negative errno for which the file cannot be looked at; -ENOTTY: not on btrfs */
 	int error;
-	/* valid if error is 0 */
-	struct stat status;
+	/* S_IFREG …, as of when it was found */
+	mode_t type;
 };
 
 struct file_walk;
@@ -37,7 +37,7 @@ void file_walk_freep(struct file_walk **walk);
 
 /*
  * The next file: all that were named, of any kind (a directory only if not recursive), and
- * the regular files in named directories. A file that several paths lead to comes once.
+ * the regular files in named directories, without a stat() for each.
  * Returns 1, 0 at the end, or a negative errno that ends the walk (-ENOMEM, or the list
  * cannot be read).
  */
