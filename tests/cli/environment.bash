@@ -7,8 +7,8 @@
 # Tests find the file system at $MNT.
 
 : "${top_builddir:=$PWD}"
-FASTPATH=$top_builddir/btrfs-fastpath
-FRONT_END=$top_builddir/btrfs
+export FASTPATH=$top_builddir/btrfs-fastpath
+export FRONT_END=$top_builddir/btrfs
 export LC_ALL=C.UTF-8
 
 # mount_btrfs SIZE [MOUNT-OPTIONS]
@@ -35,6 +35,7 @@ fail() {
 
 # json FILTER: jq's answer about the last run's standard output
 json() {
+    # shellcheck disable=SC2154 # bats' run sets it
     jq -r "$1" <<<"$output"
 }
 
