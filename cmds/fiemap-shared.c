@@ -256,7 +256,7 @@ static void complain_no_memory(struct scan *scan)
 static const struct table_column summary_columns[] = {
 	{ "Total", 10, false },	   { "Exclusive", 10, false },	    { "Shared", 10, false },
 	{ "Set shared", 10, false }, { "Inline", 10, false },	    { "Delalloc", 10, false },
-	{ "Extents", 8, false },   { "Shared extents", 14, false }, { "Path", 1, true },
+	{ "Extents", 8, false },   { "Shared extents", 0, false }, { "Path", 0, true },
 };
 
 static int print_summary_row(struct table *table, const struct sharing *sharing,
@@ -348,8 +348,10 @@ static void report_total(struct scan *scan)
 		json_end_object(&scan->json);
 		return;
 	}
-	if (scan->file_count == 1 && !arguments->summarize)
+	if (!arguments->summarize && scan->file_count <= 1)
 		return;
+	if (wants_details(arguments))
+		putchar('\n');
 	if (print_summary_row(scan->summary, &scan->total, &set_shared_bytes, "total",
 			      arguments->global->sizes) < 0)
 		complain_no_memory(scan);
@@ -817,7 +819,7 @@ static int report_extents(struct details *details)
 
 static const struct table_column owner_columns[] = {
 	{ "Subvolume", 16, true }, { "Id", 6, false },	   { "Inode", 8, false },
-	{ "Extents", 8, false },   { "Bytes", 10, false }, { "Path", 1, true },
+	{ "Extents", 8, false },   { "Bytes", 10, false }, { "Path", 0, true },
 };
 
 static void report_disagreement(void *data, const struct owner_disagreement *disagreement)

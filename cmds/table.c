@@ -5,6 +5,7 @@
 #include <libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "progress.h"
 #include "table.h"
@@ -32,8 +33,14 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 	scols_table_enable_nowrap(table->rows, 0);
 	scols_table_set_termforce(table->rows, SCOLS_TERMFORCE_NEVER);
 	for (size_t i = 0; i < column_count; i++) {
-		if (!scols_table_new_column(table->rows, columns[i].name, columns[i].width,
-					    columns[i].left ? 0 : SCOLS_FL_RIGHT))
+		/* Rows printed later must stand below those printed first. */
+		int flags = SCOLS_FL_STRICTWIDTH | (columns[i].left ? 0 : SCOLS_FL_RIGHT);
+		/* libsmartcols does not pad a column that is just as wide as its name. */
+		size_t width = strlen(columns[i].name) + 1;
+
+		if (width < columns[i].width)
+			width = columns[i].width;
+		if (!scols_table_new_column(table->rows, columns[i].name, width, flags))
 			goto fail;
 	}
 
