@@ -34,5 +34,4 @@ void block_map_add(struct block_map *map, size_t kind, struct byte_range range);
 /* One line with the blocks and one with the legend. */
 void block_map_print(const struct block_map *map, FILE *stream, bool colour);
 
-
 #endif

@@ -1,2 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-int main(void){return 0;}
+int main(void)
+{
+	return 0;
+}

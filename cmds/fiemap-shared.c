@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +14,11 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "counters.h"
+#include "extent-flags.h"
 #include "extent-owners.h"
 #include "fiemap.h"
-#include "file-walk.h"
-#include "inode-set.h"
+#include "file-options.h"
+#include "file-visit.h"
 #include "json.h"
 #include "message.h"
 #include "name-escape.h"
@@ -42,6 +42,7 @@ enum only { ONLY_ALL, ONLY_SHARED, ONLY_EXCLUSIVE };
 
 struct arguments {
 	struct global_options *global;
+	struct file_options files;
 	bool extents;
 	bool owners;
 	bool why;
@@ -50,13 +51,7 @@ struct arguments {
 	bool map;
 	bool sync;
 	bool summarize;
-	bool recursive;
-	bool one_file_system;
 	enum only only;
-	struct byte_range range;
-	const char *files0_from;
-	char **paths;
-	int path_count;
 };
 
 enum {
@@ -64,46 +59,27 @@ enum {
 	OPTION_TIMING,
 	OPTION_COLD,
 	OPTION_MAP,
-	OPTION_RANGE,
 	OPTION_ONLY,
 	OPTION_SYNC,
-	OPTION_FILES0_FROM,
 };
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
 	{ "extents", 'e', NULL, 0, "A row per extent: offset, bytenr, length and flags", 1 },
 	{ "owners", 'o', NULL, 0, "Who else holds the extents (root)", 1 },
-	{ "why", OPTION_WHY, NULL, 0, "How the kernel can decide whether they are shared (root)", 1 },
+	{ "why", OPTION_WHY, NULL, 0, "How the kernel can decide whether they are shared (root)",
+	  1 },
+	{ "only", OPTION_ONLY, "shared|exclusive", 0,
+	  "Restrict --extents, --owners and --why to such extents", 1 },
 	{ "timing", OPTION_TIMING, NULL, 0,
 	  "What mapping costs, and what the check for shared extents costs on top", 1 },
 	{ "cold", OPTION_COLD, NULL, 0,
 	  "As --timing, and first write back, drop all caches and time it cold (root)", 1 },
 	{ "map", OPTION_MAP, NULL, 0, "The file from start to end as a line of blocks", 1 },
 	{ "summarize", 's', NULL, 0, "The total alone", 1 },
-	{ NULL, 0, NULL, 0, "What to look at:", 2 },
-	{ "range", OPTION_RANGE, "OFFSET:LENGTH", 0, "This part of each file; K, M, G, … are understood",
-	  2 },
-	{ "only", OPTION_ONLY, "shared|exclusive", 0,
-	  "Restrict --extents, --owners and --why to such extents", 2 },
-	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before mapping it", 2 },
-	{ "recursive", 'r', NULL, 0, "All regular files in directories, within the mount", 2 },
-	{ "one-file-system", 'x', NULL, 0, "With -r, stay within the subvolume", 2 },
-	{ "files0-from", OPTION_FILES0_FROM, "FILE", 0,
-	  "Read the paths, each ended by a NUL byte, from FILE (-: standard input)", 2 },
+	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before mapping it", 1 },
 	{ 0 },
 };
-
-static error_t parse_range_option(struct arguments *arguments, const char *text)
-{
-	int ret = parse_range(text, &arguments->range);
-
-	if (ret == 0)
-		return 0;
-	error("invalid range '%s': OFFSET:LENGTH expected%s", text,
-	      ret == -ERANGE ? ", within 64 bits" : ", as 0:1M");
-	return EINVAL;
-}
 
 static error_t parse_only(struct arguments *arguments, const char *text)
 {
@@ -124,18 +100,8 @@ static bool wants_details(const struct arguments *arguments)
 	       arguments->map;
 }
 
-static error_t check_arguments(const struct arguments *arguments, const struct argp_state *state)
+static error_t check_arguments(const struct arguments *arguments)
 {
-	if (arguments->global->done)
-		return 0;
-	if (arguments->files0_from && arguments->path_count) {
-		error("--files0-from and paths exclude each other");
-		return EINVAL;
-	}
-	if (!arguments->files0_from && !arguments->path_count) {
-		fprintf(stderr, "%s: at least 1 argument expected, 0 given\n", state->name);
-		return EINVAL;
-	}
 	if (arguments->summarize && wants_details(arguments)) {
 		error("--summarize leaves no room for the report on each file");
 		return EINVAL;
@@ -169,46 +135,37 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case 's':
 		arguments->summarize = true;
 		return 0;
-	case OPTION_RANGE:
-		return parse_range_option(arguments, text);
 	case OPTION_ONLY:
 		return parse_only(arguments, text);
 	case OPTION_SYNC:
 		arguments->sync = true;
 		return 0;
-	case 'r':
-		arguments->recursive = true;
-		return 0;
-	case 'x':
-		arguments->one_file_system = true;
-		return 0;
-	case OPTION_FILES0_FROM:
-		arguments->files0_from = text;
-		return 0;
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = arguments->global;
-		return 0;
-	case ARGP_KEY_ARGS:
-		arguments->paths = state->argv + state->next;
-		arguments->path_count = state->argc - state->next;
+		state->child_inputs[0] = &arguments->files;
+		state->child_inputs[1] = arguments->global;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments, state);
+		return check_arguments(arguments);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = {
+	{ &file_argp, 0, NULL, 0 },
+	{ &global_argp, 0, NULL, 0 },
+	{ 0 },
+};
 
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
 	.children = children,
 	.args_doc = "PATH...",
-	.doc = "Tell which extents of a file on btrfs are shared, with whom, and what the check costs."
-	       "\vWithout options: a row per file, as btrfs filesystem du counts, and a total. What needs "
-	       "root says so; everything else works for any file that can be read.",
+	.doc = "Tell which extents of a file on btrfs are shared, with whom, and what the check "
+	       "costs.\vWithout options: a row per file, as btrfs filesystem du counts, and a "
+	       "total. What needs root says so; everything else works for any file that can be "
+	       "read.",
 };
 
 static uint32_t fiemap_flags(const struct arguments *arguments)
@@ -220,43 +177,28 @@ static uint32_t fiemap_flags(const struct arguments *arguments)
 
 struct scan {
 	const struct arguments *arguments;
+	struct file_visit visit;
 	/* NULL for one named file, whose shared bytes are the set's */
 	struct shared_set *set;
-	struct inode_set *seen;
-	/* paths can overlap, so every file has to be remembered, not just those with many names */
-	bool remember_all;
 	struct sharing total;
 	uint64_t file_count;
 	/* privileges that were found missing, and said so */
 	bool no_tree_search;
 	bool no_cache_drop;
-	int status;
 	struct json_writer json;
 	struct table *summary;
 };
 
-/* Why a file could not be reported. */
-struct failure {
-	const char *action;
-	int error;
-};
-
-static void complain(struct scan *scan, const char *path, struct failure failure)
-{
-	error_path(failure.action, path, failure.error);
-	scan->status = STATUS_ERROR;
-}
-
 static void complain_no_memory(struct scan *scan)
 {
 	error("out of memory");
-	scan->status = STATUS_ERROR;
+	scan->visit.status = STATUS_ERROR;
 }
 
 static const struct table_column summary_columns[] = {
-	{ "Total", 10, false },	   { "Exclusive", 10, false },	    { "Shared", 10, false },
-	{ "Set shared", 10, false }, { "Inline", 10, false },	    { "Delalloc", 10, false },
-	{ "Extents", 8, false },   { "Shared extents", 0, false }, { "Path", 0, true },
+	{ "Total", 10, false },	     { "Exclusive", 10, false },     { "Shared", 10, false },
+	{ "Set shared", 10, false }, { "Inline", 10, false },	     { "Delalloc", 10, false },
+	{ "Extents", 8, false },     { "Shared extents", 0, false }, { "Path", 0, true },
 };
 
 static int print_summary_row(struct table *table, const struct sharing *sharing,
@@ -272,8 +214,8 @@ static int print_summary_row(struct table *table, const struct sharing *sharing,
 	ret |= table_cell(table, format_size(text, sharing->total_bytes, format));
 	ret |= table_cell(table, format_size(text, sharing_exclusive_bytes(sharing), format));
 	ret |= table_cell(table, format_size(text, sharing->shared_bytes, format));
-	ret |= table_cell(table, set_shared_bytes ? format_size(text, *set_shared_bytes, format) :
-						    "-");
+	ret |= table_cell(table,
+			  set_shared_bytes ? format_size(text, *set_shared_bytes, format) : "-");
 	ret |= table_cell(table, format_size(text, sharing->inline_bytes, format));
 	ret |= table_cell(table, format_size(text, sharing->delalloc_bytes, format));
 	snprintf(text, sizeof(text), "%" PRIu64, sharing->extent_count);
@@ -336,7 +278,7 @@ static void report_total(struct scan *scan)
 		set_shared_bytes = scan->total.shared_bytes;
 	else if ((ret = shared_set_bytes(scan->set, &set_shared_bytes)) < 0) {
 		error("cannot add up the shared extents: %s", strerror(-ret));
-		scan->status = STATUS_ERROR;
+		scan->visit.status = STATUS_ERROR;
 		return;
 	}
 
@@ -355,49 +297,6 @@ static void report_total(struct scan *scan)
 	if (print_summary_row(scan->summary, &scan->total, &set_shared_bytes, "total",
 			      arguments->global->sizes) < 0)
 		complain_no_memory(scan);
-}
-
-/* Why a file that the walk found cannot be opened. */
-static struct failure check_found(const struct found_file *file)
-{
-	if (file->error == -ENOTTY)
-		return (struct failure){ "not a btrfs filesystem:", 0 };
-	if (file->error)
-		return (struct failure){ "cannot access", file->error };
-	if (file->type == S_IFDIR)
-		return (struct failure){ "is a directory, and -r was not given:", 0 };
-	if (file->type != S_IFREG)
-		return (struct failure){ "not a regular file:", 0 };
-	return (struct failure){ 0 };
-}
-
-/* Opens the file that the walk found at PATH; the caller closes *RET_FD also on failure. */
-static struct failure open_found(const char *path, bool named, int *ret_fd,
-				 struct stat *ret_status)
-{
-	/* The file may have been replaced since it was found: by a link, or by a FIFO. */
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (named ? 0 : O_NOFOLLOW);
-
-	*ret_fd = open(path, flags);
-	if (*ret_fd < 0 || fstat(*ret_fd, ret_status))
-		return (struct failure){ "cannot open", -errno };
-	if (!S_ISREG(ret_status->st_mode))
-		return (struct failure){ "not a regular file:", 0 };
-	return (struct failure){ 0 };
-}
-
-/* Returns 1 unless the file was reported before, by whatever name, or -ENOMEM. */
-static int is_first_time(struct scan *scan, const struct stat *status)
-{
-	if (!scan->remember_all && status->st_nlink <= 1)
-		return 1;
-	return inode_set_add(scan->seen, status->st_dev, status->st_ino);
-}
-
-/* Whether a failure is worth a word: what was found and is gone by now is not missing. */
-static bool matters(struct failure failure, bool named)
-{
-	return failure.action && (named || failure.error != -ENOENT);
 }
 
 /* -- summaries, several files at a time -- */
@@ -423,14 +322,14 @@ static struct failure summarize_file(struct job *job, struct scan *scan, struct 
 	struct failure failure;
 	int ret;
 
-	failure = open_found(job->path, job->named, &fd, &job->status);
+	failure = file_visit_open(job->path, job->named, &fd, &job->status);
 	if (failure.action)
 		return failure;
-	ret = sharing_of_file(iter, fd, arguments->range, fiemap_flags(arguments), scan->set,
+	ret = sharing_of_file(iter, fd, arguments->files.range, fiemap_flags(arguments), scan->set,
 			      &job->sharing);
 	if (ret < 0)
 		return (struct failure){ "cannot map the extents of", ret };
-	return (struct failure){ 0 };
+	return NO_FAILURE;
 }
 
 static void summarize_batch(void *item, void *worker)
@@ -450,12 +349,11 @@ static void report_job(struct scan *scan, const struct job *job)
 	int ret;
 
 	if (job->failure.action) {
-		if (matters(job->failure, job->named))
-			complain(scan, job->path, job->failure);
+		file_visit_failed(&scan->visit, job->path, job->named, job->failure);
 		return;
 	}
 
-	ret = is_first_time(scan, &job->status);
+	ret = file_visit_is_first(&scan->visit, &job->status);
 	if (ret < 0)
 		complain_no_memory(scan);
 	else if (ret)
@@ -499,7 +397,7 @@ static unsigned int thread_count(const struct arguments *arguments)
 {
 	unsigned int cpus = usable_cpu_count();
 
-	if (!arguments->recursive && !arguments->files0_from && arguments->path_count <= 1)
+	if (!file_options_ask_for_several(&arguments->files))
 		return 0;
 	return cpus < MAX_THREADS ? cpus : MAX_THREADS;
 }
@@ -522,7 +420,7 @@ static int batch_add(struct scan *scan, struct pipeline *pipeline, struct batch 
 	if (!job->path)
 		return -ENOMEM;
 	job->named = file->named;
-	job->failure = check_found(file);
+	job->failure = file_visit_check(file);
 	if (++(*batch)->count == FILES_PER_BATCH) {
 		pipeline_push(pipeline, *batch);
 		*batch = NULL;
@@ -587,61 +485,6 @@ static const struct table_column extent_columns[] = {
 	{ "Flags", 30, true },	 { "Decision", 8, true },
 };
 
-static const struct {
-	uint32_t flag;
-	const char *name;
-} flag_names[] = {
-	{ FIEMAP_EXTENT_SHARED, "shared" },
-	{ FIEMAP_EXTENT_ENCODED, "encoded" },
-	{ FIEMAP_EXTENT_UNWRITTEN, "unwritten" },
-	{ FIEMAP_EXTENT_DATA_INLINE, "inline" },
-	{ FIEMAP_EXTENT_DELALLOC, "delalloc" },
-	{ FIEMAP_EXTENT_UNKNOWN, "unknown" },
-	{ FIEMAP_EXTENT_NOT_ALIGNED, "not_aligned" },
-	{ FIEMAP_EXTENT_DATA_ENCRYPTED, "encrypted" },
-	{ FIEMAP_EXTENT_DATA_TAIL, "tail" },
-	{ FIEMAP_EXTENT_MERGED, "merged" },
-	{ FIEMAP_EXTENT_LAST, "last" },
-};
-
-#define FLAG_NAME_COUNT (sizeof(flag_names) / sizeof(flag_names[0]))
-#define FLAGS_TEXT_SIZE 160
-
-static void json_flags(struct json_writer *json, uint32_t flags)
-{
-	json_begin_array(json, "flags");
-	for (size_t i = 0; i < FLAG_NAME_COUNT; i++) {
-		if (flags & flag_names[i].flag)
-			json_add_string(json, NULL, flag_names[i].name);
-		flags &= ~flag_names[i].flag;
-	}
-	if (flags) {
-		char text[16];
-
-		snprintf(text, sizeof(text), "0x%" PRIx32, flags);
-		json_add_string(json, NULL, text);
-	}
-	json_end_array(json);
-}
-
-static const char *format_flags(char text[FLAGS_TEXT_SIZE], uint32_t flags)
-{
-	const char *separator = "";
-	char *out = text;
-
-	*out = '\0';
-	for (size_t i = 0; i < FLAG_NAME_COUNT; i++) {
-		if (!(flags & flag_names[i].flag))
-			continue;
-		out += sprintf(out, "%s%s", separator, flag_names[i].name);
-		separator = ",";
-		flags &= ~flag_names[i].flag;
-	}
-	if (flags)
-		sprintf(out, "%s0x%" PRIx32, separator, flags);
-	return *text ? text : "-";
-}
-
 /* The one decision made for all items of an extent, "mixed", or NULL if there was none. */
 static const char *decision_name(const struct decisions *decisions)
 {
@@ -674,7 +517,7 @@ static void json_extent(struct json_writer *json, const struct mapped_extent *ex
 	json_add_uint(json, "offset", extent->offset);
 	json_add_uint(json, "bytenr", extent->bytenr);
 	json_add_uint(json, "length", extent->length);
-	json_flags(json, extent->flags);
+	json_add_extent_flags(json, "flags", extent->flags);
 	if (!decision)
 		json_add_null(json, "decision");
 	else
@@ -690,7 +533,7 @@ static int print_extent(struct details *details, const struct mapped_extent *ext
 	const struct arguments *arguments = details->scan->arguments;
 	const char *decision = decision_name(decisions);
 	char text[UNITS_TEXT_SIZE];
-	char flags[FLAGS_TEXT_SIZE];
+	char flags[EXTENT_FLAGS_TEXT_SIZE];
 	int ret;
 
 	if (arguments->global->json) {
@@ -708,7 +551,7 @@ static int print_extent(struct details *details, const struct mapped_extent *ext
 	ret |= table_cell(details->rows, text);
 	ret |= table_cell(details->rows,
 			  format_size(text, extent->length, arguments->global->sizes));
-	ret |= table_cell(details->rows, format_flags(flags, extent->flags));
+	ret |= table_cell(details->rows, format_extent_flags(flags, extent->flags));
 	if (arguments->why)
 		ret |= table_cell(details->rows, decision ? decision : "-");
 	return ret ? -ENOMEM : 0;
@@ -804,9 +647,10 @@ static int report_extents(struct details *details)
 	struct mapped_extent extent;
 	int ret;
 
-	fiemap_iter_start(details->iter, details->fd, arguments->range, fiemap_flags(arguments));
+	fiemap_iter_start(details->iter, details->fd, arguments->files.range,
+			  fiemap_flags(arguments));
 	while ((ret = fiemap_iter_next(details->iter, &extent)) > 0) {
-		if (!mapped_extent_clip(&extent, arguments->range))
+		if (!mapped_extent_clip(&extent, arguments->files.range))
 			continue;
 		ret = report_extent(details, &extent);
 		if (ret < 0)
@@ -986,7 +830,8 @@ static int report_owners(struct details *details)
 
 	incomplete = extent_owners_incomplete_count(details->owners);
 	if (incomplete && arguments->global->verbosity >= 0)
-		warning("%" PRIu64 " data extents have more owners than the kernel lists", incomplete);
+		warning("%" PRIu64 " data extents have more owners than the kernel lists",
+			incomplete);
 	return 0;
 }
 
@@ -1022,7 +867,7 @@ static void report_timing(struct details *details, const struct share_timing *ti
 	printf(")\n");
 }
 
-/* Returns 1 with the time a full mapping takes after the caches were dropped, 0 if they cannot be. */
+/* Returns 1 with the time of a full mapping after the caches were dropped, 0 if they cannot be. */
 static int time_cold(struct details *details, uint64_t *ret_ns)
 {
 	struct scan *scan = details->scan;
@@ -1036,10 +881,10 @@ static int time_cold(struct details *details, uint64_t *ret_ns)
 		      "--timing works without",
 		      strerror(-ret));
 		scan->no_cache_drop = true;
-		scan->status = STATUS_ERROR;
+		scan->visit.status = STATUS_ERROR;
 		return 0;
 	}
-	ret = share_timing_once(details->iter, details->fd, scan->arguments->range, ret_ns);
+	ret = share_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
 	return ret < 0 ? ret : 1;
 }
 
@@ -1102,20 +947,16 @@ static int prepare_items(struct details *details)
 		return ret;
 	ret = subvolume_last_snapshot(details->fd, details->subvolid, &details->last_snapshot);
 	if (ret == -EPERM) {
-		error("%s need%s CAP_SYS_ADMIN (root); everything else works without",
-		      !scan->arguments->why	 ? "--owners" :
-		      !scan->arguments->owners ? "--why" :
-						 "--owners and --why",
-		      scan->arguments->why && scan->arguments->owners ? "" : "s");
+		error("--owners and --why need CAP_SYS_ADMIN (root); everything else works without");
 		scan->no_tree_search = true;
-		scan->status = STATUS_ERROR;
+		scan->visit.status = STATUS_ERROR;
 		return 0;
 	}
 	if (ret < 0)
 		return ret;
 
 	ret = file_extent_iter_new(&details->items, details->fd, details->status.st_ino,
-				   scan->arguments->range.offset);
+				   scan->arguments->files.range.offset);
 	if (ret < 0 || !scan->arguments->owners)
 		return ret;
 	return extent_owners_new(&details->owners, details->subvolid, details->status.st_ino);
@@ -1132,7 +973,7 @@ static size_t map_width(void)
 
 static int prepare_map(struct details *details)
 {
-	struct byte_range range = details->scan->arguments->range;
+	struct byte_range range = details->scan->arguments->files.range;
 	uint64_t size = details->status.st_size;
 
 	if (!details->scan->arguments->map || details->scan->arguments->global->json)
@@ -1173,6 +1014,16 @@ static void begin_file(struct details *details)
 	printf("%sFile: %s\n", details->scan->file_count ? "\n" : "", quoted ? quoted : "?");
 }
 
+static void report_calls(struct details *details, uint64_t calls)
+{
+	const struct global_options *global = details->scan->arguments->global;
+
+	if (global->json)
+		json_add_uint(&details->scan->json, "fiemap_calls", calls);
+	else if (global->verbosity > 0)
+		printf("FIEMAP calls: %" PRIu64 "\n", calls);
+}
+
 /* What comes behind the extents. */
 static int report_findings(struct details *details, const uint64_t *cold_ns)
 {
@@ -1187,7 +1038,8 @@ static int report_findings(struct details *details, const uint64_t *cold_ns)
 		json_add_null(json, "decisions");
 
 	if (arguments->timing) {
-		ret = share_timing_measure(details->iter, details->fd, arguments->range, &timing);
+		ret = share_timing_measure(details->iter, details->fd, arguments->files.range,
+					   &timing);
 		if (ret < 0)
 			return ret;
 		report_timing(details, &timing, cold_ns);
@@ -1249,6 +1101,7 @@ static int report_contents(struct details *details)
 		json_end_array(&details->scan->json);
 	if (ret < 0)
 		return ret;
+	report_calls(details, fiemap_iter_calls(details->iter));
 	if (counting)
 		report_counters(details, fsid, &before);
 
@@ -1279,7 +1132,7 @@ static struct failure report_opened_file(struct details *details)
 		json_end_object(json);
 	if (ret < 0)
 		return (struct failure){ "cannot map the extents of", ret };
-	return (struct failure){ 0 };
+	return NO_FAILURE;
 }
 
 static struct failure report_file(struct scan *scan, const struct found_file *file,
@@ -1290,14 +1143,14 @@ static struct failure report_file(struct scan *scan, const struct found_file *fi
 	struct failure failure;
 	int ret;
 
-	failure = open_found(file->path, file->named, &fd, &details.status);
+	failure = file_visit_open(file->path, file->named, &fd, &details.status);
 	if (failure.action)
 		return failure;
-	ret = is_first_time(scan, &details.status);
+	ret = file_visit_is_first(&scan->visit, &details.status);
 	if (ret < 0)
 		return (struct failure){ "cannot report", ret };
 	if (!ret)
-		return (struct failure){ 0 };
+		return NO_FAILURE;
 
 	details.fd = fd;
 	failure = report_opened_file(&details);
@@ -1318,12 +1171,12 @@ static int scan_details(struct scan *scan, struct file_walk *walk)
 	if (ret < 0)
 		return ret;
 	while ((ret = file_walk_next(walk, &file)) > 0) {
-		struct failure failure = check_found(&file);
+		struct failure failure = file_visit_check(&file);
 
 		if (!failure.action)
 			failure = report_file(scan, &file, iter);
-		if (matters(failure, file.named))
-			complain(scan, file.path, failure);
+		if (failure.action)
+			file_visit_failed(&scan->visit, file.path, file.named, failure);
 	}
 	return ret;
 }
@@ -1333,24 +1186,30 @@ static int scan_details(struct scan *scan, struct file_walk *walk)
 static int scan_paths(struct scan *scan, FILE *list)
 {
 	const struct arguments *arguments = scan->arguments;
-	const struct file_walk_options options = {
-		.paths = arguments->paths,
-		.list = list,
-		.recursive = arguments->recursive,
-		.one_subvolume = arguments->one_file_system,
-	};
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 
-	ret = file_walk_new(&walk, &options);
+	ret = file_options_walk(&arguments->files, list, &walk);
 	if (ret < 0)
 		return ret;
 	return wants_details(arguments) ? scan_details(scan, walk) : scan_summaries(scan, walk);
 }
 
-static int begin_output(struct scan *scan)
+static int scan_init(struct scan *scan, const struct arguments *arguments)
 {
-	if (!scan->arguments->global->json)
+	int ret;
+
+	*scan = (struct scan){ .arguments = arguments };
+	ret = file_visit_init(&scan->visit, file_options_can_overlap(&arguments->files));
+	if (ret < 0)
+		return ret;
+	if (file_options_ask_for_several(&arguments->files)) {
+		ret = shared_set_new(&scan->set);
+		if (ret < 0)
+			return ret;
+	}
+
+	if (!arguments->global->json)
 		return table_new(&scan->summary, summary_columns,
 				 sizeof(summary_columns) / sizeof(summary_columns[0]));
 	json_begin(&scan->json, stdout);
@@ -1358,27 +1217,19 @@ static int begin_output(struct scan *scan)
 	return 0;
 }
 
-static int scan_new(struct scan *scan, bool is_set)
+static void scan_free(struct scan *scan)
 {
-	int ret;
-
-	ret = inode_set_new(&scan->seen);
-	if (ret < 0 || !is_set)
-		return ret;
-	return shared_set_new(&scan->set);
+	table_free(scan->summary);
+	shared_set_free(scan->set);
+	file_visit_free(&scan->visit);
 }
 
 static int run(const struct arguments *arguments, FILE *list)
 {
-	struct scan scan = {
-		.arguments = arguments,
-		.remember_all = list || arguments->path_count > 1,
-	};
+	struct scan scan;
 	int ret;
 
-	ret = scan_new(&scan, scan.remember_all || arguments->recursive);
-	if (ret == 0)
-		ret = begin_output(&scan);
+	ret = scan_init(&scan, arguments);
 	if (ret < 0)
 		goto out;
 
@@ -1394,35 +1245,24 @@ static int run(const struct arguments *arguments, FILE *list)
 out:
 	if (ret < 0)
 		error("%s", strerror(-ret));
-	table_free(scan.summary);
-	shared_set_free(scan.set);
-	inode_set_free(scan.seen);
-	return ret < 0 ? STATUS_ERROR : scan.status;
+	scan_free(&scan);
+	return ret < 0 ? STATUS_ERROR : scan.visit.status;
 }
 
 int fiemap_shared_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global, .range = WHOLE_FILE };
-	FILE *list = NULL;
+	struct arguments arguments = { .global = global, .files.global = global };
+	FILE *list;
 	int status;
 
 	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
 		return STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
-
-	if (arguments.files0_from) {
-		bool is_stdin = strcmp(arguments.files0_from, "-") == 0;
-
-		list = is_stdin ? stdin : fopen(arguments.files0_from, "re");
-		if (!list) {
-			error_path("cannot open", arguments.files0_from, -errno);
-			return STATUS_ERROR;
-		}
-	}
+	if (file_options_open_list(&arguments.files, &list) < 0)
+		return STATUS_ERROR;
 
 	status = run(&arguments, list);
-	if (list && list != stdin)
-		fclose(list);
+	file_options_close_list(list);
 	return status;
 }

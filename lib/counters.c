@@ -18,8 +18,7 @@ static int parse_value(const char *text, const char *end, uint64_t *ret_value)
 	if (text == end)
 		return -EPROTO;
 	for (; text < end; text++) {
-		if (!isdigit((unsigned char)*text) ||
-		    __builtin_mul_overflow(value, 10, &value) ||
+		if (!isdigit((unsigned char)*text) || __builtin_mul_overflow(value, 10, &value) ||
 		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
 			return -EPROTO;
 	}

@@ -169,7 +169,7 @@ static int credit_refs(struct extent_owners *owners, const struct held_extent *h
 			return ret;
 	}
 
-	/* Several references alone do not make an extent shared: an overwrite in its middle does that. */
+	/* Several references alone do not mean shared: an overwrite in its middle splits one. */
 	if (!other_owner_count && own_refs > 1 && held->flagged_shared) {
 		ret = credit_owner(owners, owners->subvolid, owners->inode, held->bytes);
 		if (ret < 0)
@@ -241,8 +241,8 @@ static int make_list(struct extent_owners *owners)
 	return 0;
 }
 
-int extent_owners_resolve(struct extent_owners *owners, int fd,
-			  const struct extent_owners_ops *ops, void *data)
+int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
+			  void *data)
 {
 	CLEANUP(backref_query_freep) struct backref_query *query = NULL;
 	struct held_extent held;

@@ -55,8 +55,8 @@ int extent_owners_add(struct extent_owners *owners, const struct file_extent *ex
  * An extent that is gone by now (the file changed) is passed over.
  * Returns 0, or a negative errno as backref_query_extent() and record_sort_next().
  */
-int extent_owners_resolve(struct extent_owners *owners, int fd,
-			  const struct extent_owners_ops *ops, void *data);
+int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
+			  void *data);
 
 /*
  * After extent_owners_resolve(): the owners by falling bytes, until the next call that changes

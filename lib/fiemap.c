@@ -183,8 +183,7 @@ int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent)
 			.flags = fe->fe_flags,
 		};
 		if (iter->calls > 1 &&
-		    !mapped_extent_clip(&extent, (struct byte_range){ iter->position,
-								      UINT64_MAX }))
+		    !mapped_extent_clip(&extent, (struct byte_range){ iter->position, UINT64_MAX }))
 			continue;
 		if (!extent.length)
 			continue;

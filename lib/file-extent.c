@@ -63,8 +63,7 @@ int file_extent_parse(const struct tree_item *item, struct file_extent *ret_exte
 	return 0;
 }
 
-int file_extent_iter_new(struct file_extent_iter **ret_iter, int fd, uint64_t inode,
-			 uint64_t start)
+int file_extent_iter_new(struct file_extent_iter **ret_iter, int fd, uint64_t inode, uint64_t start)
 {
 	struct file_extent_iter *iter = calloc(1, sizeof(*iter));
 	uint64_t min_offset = start > LONGEST_FILE_EXTENT ? start - LONGEST_FILE_EXTENT : 0;

@@ -37,8 +37,7 @@ struct record_sort {
 	size_t index;
 };
 
-int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops *ops,
-		    size_t memory)
+int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops *ops, size_t memory)
 {
 	struct record_sort *sort = calloc(1, sizeof(*sort));
 

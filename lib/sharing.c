@@ -11,8 +11,8 @@ bool mapped_extent_is_shared(const struct mapped_extent *extent)
 
 bool mapped_extent_is_on_disk(const struct mapped_extent *extent)
 {
-	return !(extent->flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC |
-				  FIEMAP_EXTENT_DATA_INLINE));
+	return !(extent->flags &
+		 (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE));
 }
 
 void sharing_add_extent(struct sharing *sharing, const struct mapped_extent *extent)

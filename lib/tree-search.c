@@ -23,8 +23,7 @@ struct tree_search {
 	struct btrfs_ioctl_search_args_v2 *arguments;
 };
 
-int tree_search_parse(const void *buffer, size_t size, size_t *position,
-		      struct tree_item *ret_item)
+int tree_search_parse(const void *buffer, size_t size, size_t *position, struct tree_item *ret_item)
 {
 	struct btrfs_ioctl_search_header header;
 	size_t left;
@@ -50,8 +49,8 @@ int tree_search_parse(const void *buffer, size_t size, size_t *position,
 	return 0;
 }
 
-int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id,
-		    uint64_t objectid, uint32_t type, uint64_t min_offset, uint64_t max_offset)
+int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id, uint64_t objectid,
+		    uint32_t type, uint64_t min_offset, uint64_t max_offset)
 {
 	struct tree_search *search = calloc(1, sizeof(*search));
 

@@ -32,9 +32,8 @@ struct tree_search;
  * (OBJECTID, TYPE, MIN_OFFSET..MAX_OFFSET). FD stays the caller's.
  * Returns 0, or -ENOMEM. Freed with tree_search_free().
  */
-int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id,
-		    uint64_t objectid, uint32_t type, uint64_t min_offset,
-		    uint64_t max_offset);
+int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id, uint64_t objectid,
+		    uint32_t type, uint64_t min_offset, uint64_t max_offset);
 void tree_search_free(struct tree_search *search);
 void tree_search_freep(struct tree_search **search);
 

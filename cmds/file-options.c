@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "file-options.h"
+#include "message.h"
+
+enum {
+	OPTION_RANGE = 0x3000,
+	OPTION_FILES0_FROM,
+};
+
+/* Behind the commands' own groups, before the global ones. */
+#define GROUP 5
+
+static const struct argp_option option_list[] = {
+	{ NULL, 0, NULL, 0, "What to look at:", GROUP },
+	{ "range", OPTION_RANGE, "OFFSET:LENGTH", 0,
+	  "This part of each file; K, M, G and so on are understood", GROUP },
+	{ "recursive", 'r', NULL, 0, "All regular files in directories, within the mount", GROUP },
+	{ "one-file-system", 'x', NULL, 0, "With -r, stay within the subvolume", GROUP },
+	{ "files0-from", OPTION_FILES0_FROM, "FILE", 0,
+	  "Read the paths, each ended by a NUL byte, from FILE (-: standard input)", GROUP },
+	{ 0 },
+};
+
+static error_t parse_range_option(struct file_options *options, const char *text)
+{
+	int ret = parse_range(text, &options->range);
+
+	if (ret == 0)
+		return 0;
+	error("invalid range '%s': OFFSET:LENGTH expected%s", text,
+	      ret == -ERANGE ? ", within 64 bits" : ", as 0:1M");
+	return EINVAL;
+}
+
+static error_t check_paths(const struct file_options *options, const struct argp_state *state)
+{
+	if (options->global->done)
+		return 0;
+	if (options->files0_from && options->path_count) {
+		error("--files0-from and paths exclude each other");
+		return EINVAL;
+	}
+	if (!options->files0_from && !options->path_count) {
+		fprintf(stderr, "%s: at least 1 argument expected, 0 given\n", state->name);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct file_options *options = state->input;
+
+	switch (key) {
+	case OPTION_RANGE:
+		return parse_range_option(options, text);
+	case 'r':
+		options->recursive = true;
+		return 0;
+	case 'x':
+		options->one_file_system = true;
+		return 0;
+	case OPTION_FILES0_FROM:
+		options->files0_from = text;
+		return 0;
+	case ARGP_KEY_INIT:
+		options->range = WHOLE_FILE;
+		return 0;
+	case ARGP_KEY_ARGS:
+		options->paths = state->argv + state->next;
+		options->path_count = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_END:
+		return check_paths(options, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp file_argp = { .options = option_list, .parser = parse };
+
+bool file_options_ask_for_several(const struct file_options *options)
+{
+	return options->recursive || file_options_can_overlap(options);
+}
+
+bool file_options_can_overlap(const struct file_options *options)
+{
+	return options->files0_from || options->path_count > 1;
+}
+
+int file_options_open_list(const struct file_options *options, FILE **ret_list)
+{
+	FILE *list = NULL;
+
+	if (options->files0_from) {
+		bool is_stdin = strcmp(options->files0_from, "-") == 0;
+
+		list = is_stdin ? stdin : fopen(options->files0_from, "re");
+		if (!list) {
+			int ret = -errno;
+
+			error_path("cannot open", options->files0_from, ret);
+			return ret;
+		}
+	}
+
+	*ret_list = list;
+	return 0;
+}
+
+void file_options_close_list(FILE *list)
+{
+	if (list && list != stdin)
+		fclose(list);
+}
+
+int file_options_walk(const struct file_options *options, FILE *list, struct file_walk **ret_walk)
+{
+	const struct file_walk_options walk_options = {
+		.paths = options->paths,
+		.list = list,
+		.recursive = options->recursive,
+		.one_subvolume = options->one_file_system,
+	};
+
+	return file_walk_new(ret_walk, &walk_options);
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "commands.h"
+#include "file-visit.h"
+#include "message.h"
+
+int file_visit_init(struct file_visit *visit, bool remember_all)
+{
+	*visit = (struct file_visit){ .remember_all = remember_all, .status = STATUS_OK };
+	return inode_set_new(&visit->seen);
+}
+
+void file_visit_free(struct file_visit *visit)
+{
+	inode_set_free(visit->seen);
+}
+
+struct failure file_visit_check(const struct found_file *file)
+{
+	if (file->error == -ENOTTY)
+		return (struct failure){ "not a btrfs filesystem:", 0 };
+	if (file->error)
+		return (struct failure){ "cannot access", file->error };
+	if (file->type == S_IFDIR)
+		return (struct failure){ "is a directory, and -r was not given:", 0 };
+	if (file->type != S_IFREG)
+		return (struct failure){ "not a regular file:", 0 };
+	return NO_FAILURE;
+}
+
+struct failure file_visit_open(const char *path, bool named, int *ret_fd, struct stat *ret_status)
+{
+	/* The file may have been replaced since it was found: by a link, or by a FIFO. */
+	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (named ? 0 : O_NOFOLLOW);
+
+	*ret_fd = open(path, flags);
+	if (*ret_fd < 0 || fstat(*ret_fd, ret_status))
+		return (struct failure){ "cannot open", -errno };
+	if (!S_ISREG(ret_status->st_mode))
+		return (struct failure){ "not a regular file:", 0 };
+	return NO_FAILURE;
+}
+
+int file_visit_is_first(struct file_visit *visit, const struct stat *status)
+{
+	if (!visit->remember_all && status->st_nlink <= 1)
+		return 1;
+	return inode_set_add(visit->seen, status->st_dev, status->st_ino);
+}
+
+void file_visit_failed(struct file_visit *visit, const char *path, bool named,
+		       struct failure failure)
+{
+	if (!named && failure.error == -ENOENT)
+		return;
+	error_path(failure.action, path, failure.error);
+	visit->status = STATUS_ERROR;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_FILE_VISIT_H
+#define FASTPATH_FILE_VISIT_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "file-walk.h"
+#include "inode-set.h"
+
+/* Why a file could not be reported; ACTION is NULL where all went well. */
+struct failure {
+	/* as error_path() wants it */
+	const char *action;
+	/* negative errno, or 0 */
+	int error;
+};
+
+#define NO_FAILURE ((struct failure){ 0 })
+
+/* What a command keeps about the files it was at. */
+struct file_visit {
+	struct inode_set *seen;
+	/* remember every file, not just those with several names */
+	bool remember_all;
+	/* the exit status so far */
+	int status;
+};
+
+/* Returns 0 or -ENOMEM; freed with file_visit_free(). */
+int file_visit_init(struct file_visit *visit, bool remember_all);
+void file_visit_free(struct file_visit *visit);
+
+/* Why a file that the walk found cannot be opened. */
+struct failure file_visit_check(const struct found_file *file);
+
+/* Opens the regular file that the walk found at PATH; the caller closes *RET_FD also on failure. */
+struct failure file_visit_open(const char *path, bool named, int *ret_fd, struct stat *ret_status);
+
+/* Returns 1 unless the file came before, by whatever name, or -ENOMEM. */
+int file_visit_is_first(struct file_visit *visit, const struct stat *status);
+
+/* Complains about a failure and remembers that there was one; not if a file just vanished. */
+void file_visit_failed(struct file_visit *visit, const char *path, bool named,
+		       struct failure failure);
+
+#endif
