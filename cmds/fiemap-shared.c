@@ -876,14 +876,16 @@ static int time_cold(struct details *details, uint64_t *ret_ns)
 	if (!scan->arguments->cold || scan->no_cache_drop)
 		return 0;
 	ret = caches_drop(details->fd);
-	if (ret < 0) {
-		error("--cold must write to /proc/sys/vm/drop_caches, which only root may (%s); "
+	if (ret == -EACCES || ret == -EPERM || ret == -EROFS) {
+		error("--cold must write to /proc/sys/vm/drop_caches, which needs root (%s); "
 		      "--timing works without",
 		      strerror(-ret));
 		scan->no_cache_drop = true;
 		scan->visit.status = STATUS_ERROR;
 		return 0;
 	}
+	if (ret < 0)
+		return ret;
 	ret = share_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
 	return ret < 0 ? ret : 1;
 }
