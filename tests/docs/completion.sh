@@ -1,0 +1,179 @@
+#!/bin/sh
+# shellcheck disable=SC1091,SC2154 # what common.sh and make set
+# What bash completes, with the completion of btrfs-progs and without.
+. "$top_srcdir/tests/docs/common.sh"
+
+bash_completion=/usr/share/bash-completion/bash_completion
+native=/usr/share/bash-completion/completions/btrfs
+
+if ! command -v bash >/dev/null || [ ! -r "$bash_completion" ]; then
+	echo "1..0 # SKIP bash-completion is not installed"
+	exit 0
+fi
+
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
+complete=$(cd "$top_srcdir/tests/docs" && pwd)/complete.bash
+
+# Installs our completions under DIRECTORY.
+stage()
+{
+	mkdir -p "$1/bash-completion/completions"
+	cp "$completions/btrfs" "$completions/btrfs-fastpath" "$1/bash-completion/completions/"
+}
+
+# offers LINE: the sorted words; LOADED are completions read before.
+offers()
+{
+	# shellcheck disable=SC2086 # several files
+	(cd "$scratch/files" && env -i PATH="$PATH" HOME="$scratch/home" XDG_DATA_DIRS="$data_dirs" \
+		bash --norc "$complete" "$bash_completion" "$1" ${loaded:-}) 2>&1 | sort
+}
+
+# completes LINE [WORD...]: exactly these words, sorted, are offered.
+completes()
+{
+	line=$1
+	shift
+	words=$(offers "$line")
+	expected=$([ $# -eq 0 ] || printf '%s\n' "$@")
+	if [ "$words" != "$expected" ]; then
+		printf '%s\n' "'$line' offers:" "$words" "and not:" "$expected"
+		return 1
+	fi
+}
+
+# includes LINE WORD...: these words are offered among others.
+includes()
+{
+	words=$(offers "$1")
+	shift
+	for word; do
+		if ! printf '%s\n' "$words" | grep -qxF -e "$word"; then
+			printf '%s\n' "'$word' is not among:" "$words"
+			return 1
+		fi
+	done
+}
+
+# expect VERB LINE [WORD...]: a check named after its line.
+expect()
+{
+	check "$setting: '$2'${3:+: $3}" "$@"
+}
+
+# As btrfs-progs' completion alone has it.
+as_native()
+{
+	saved=$data_dirs
+	data_dirs=/usr/share
+	expected=$(loaded=$native offers "$1")
+	data_dirs=$saved
+	[ "$(offers "$1")" = "$expected" ] && return
+	printf '%s\n' "'$1' offers:" "$(offers "$1")" "and not:" "$expected"
+	return 1
+}
+
+expect_all_native()
+{
+	for line in 'btrfs ' 'btrfs sub' 'btrfs subvolume ' 'btrfs subvolume cr' 'btrfs filesystem ' \
+		'btrfs inspect-internal r' 'btrfs inspect-internal rootid ' 'btrfs inspect-internal dump-tree d' \
+		'btrfs device add ' 'btrfs send ' 'btrfs check ' 'btrfs --h' 'btrfs property get ' 'btrfs x '; do
+		expect as_native "$line"
+	done
+}
+
+expect_ours_after_inspect()
+{
+	expect includes 'btrfs inspect-internal ' fiemap-shared
+	expect includes 'btrfs inspect ' fiemap-shared
+	expect completes 'btrfs i fiem' fiemap-shared
+	expect completes 'btrfs --format json inspect fiem' fiemap-shared
+	expect completes 'btrfs inspect fiemap-shared --ti' --timing
+	expect completes 'btrfs inspect-internal fiemap-shared --format=' json text
+	expect completes 'btrfs inspect fiemap-shared --only s' shared
+	expect completes 'btrfs inspect fiem d' data.img directory
+}
+
+mkdir -p "$scratch/files/directory" "$scratch/home"
+touch "$scratch/files/data.img"
+stage "$scratch/share"
+
+setting=btrfs-fastpath
+data_dirs=$scratch/share
+expect completes 'btrfs-fastpath ' fiemap-shared help
+expect completes 'btrfs-fastpath fie' fiemap-shared
+expect completes 'btrfs-fastpath nothing'
+expect completes 'btrfs-fastpath nothing '
+expect completes 'btrfs-fastpath --fo' --format=
+expect completes 'btrfs-fastpath --format=' json text
+expect completes 'btrfs-fastpath --format=j' json
+expect completes 'btrfs-fastpath --format j' json
+expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
+expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
+expect completes 'btrfs-fastpath -q fie' fiemap-shared
+expect completes 'btrfs-fastpath --ti'
+expect completes 'btrfs-fastpath help ' fiemap-shared
+expect completes 'btrfs-fastpath help fiemap-shared '
+expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
+expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
+expect completes 'btrfs-fastpath fiem --for' --format=
+expect completes 'btrfs-fastpath fiemap-shared --only=' exclusive shared
+expect completes 'btrfs-fastpath fiemap-shared --only e' exclusive
+expect completes 'btrfs-fastpath fiemap-shared --range '
+expect completes 'btrfs-fastpath fiemap-shared --range=0:1'
+expect completes 'btrfs-fastpath fiemap-shared --files0-from da' data.img
+expect completes 'btrfs-fastpath fiemap-shared --files0-from=da' data.img
+expect completes 'btrfs-fastpath fiemap-shared d' data.img directory
+expect completes 'btrfs-fastpath fiemap-shared data.img di' directory
+expect completes 'btrfs-fastpath fiemap-shared data.img --ti' --timing
+expect completes 'btrfs-fastpath fiemap-shared -- --ti'
+expect completes 'btrfs-fastpath --format json fiemap-shared -- di' directory
+
+setting="btrfs, read by itself"
+expect_ours_after_inspect
+expect completes 'btrfs sub'
+expect completes 'btrfs inspect ' fiemap-shared
+
+if [ -r "$native" ]; then
+	setting="btrfs, after btrfs-progs'"
+	data_dirs=$scratch/share:/usr/share
+	expect_ours_after_inspect
+	expect_all_native
+	expect includes 'btrfs inspect ' rootid
+	expect includes 'btrfs inspect-internal ' rootid
+	expect completes 'btrfs in rooti' rootid
+
+	setting="btrfs, read twice"
+	ours=$scratch/share/bash-completion/completions/btrfs
+	loaded="$ours $ours"
+	expect_ours_after_inspect
+	expect_all_native
+
+	setting="btrfs, after btrfs-progs' was read"
+	loaded="$native $ours"
+	expect_ours_after_inspect
+	expect_all_native
+	loaded=
+
+	setting="btrfs, two copies of it"
+	stage "$scratch/second"
+	data_dirs=$scratch/share:$scratch/second:/usr/share
+	expect_ours_after_inspect
+	expect_all_native
+
+	setting="btrfs, without btrfs-fastpath beside it"
+	rm "$scratch"/share/bash-completion/completions/btrfs-fastpath
+	data_dirs=$scratch/share:/usr/share
+	expect_all_native
+else
+	skip "with btrfs-progs' completion" "it is not installed"
+fi
+
+if command -v shellcheck >/dev/null; then
+	check "shellcheck finds no fault" shellcheck "$completions/btrfs" "$completions/btrfs-fastpath"
+else
+	skip "shellcheck finds no fault" "shellcheck is not installed"
+fi
+finish

@@ -1,0 +1,93 @@
+#!/bin/sh
+# shellcheck disable=SC1091,SC2154 # what common.sh and make set
+# Every command is documented everywhere, and the manual pages are well formed.
+. "$top_srcdir/tests/docs/common.sh"
+
+completed_commands()
+{
+	bash -c '. "$0" && echo "$_btrfs_fastpath_commands"' "$completions/btrfs-fastpath" |
+		tr -s '[:space:]' '\n'
+}
+
+# pages_of_commands: what man/ has, by command.
+pages_of_commands()
+{
+	for page in "$top_srcdir"/man/btrfs-inspect-*.8.rst; do
+		basename "$page" .8.rst | sed 's/^btrfs-inspect-//'
+	done
+}
+
+# silent COMMAND...: succeeds if COMMAND does and prints nothing.
+silent()
+{
+	if messages=$("$@" 2>&1) && [ -z "$messages" ]; then
+		return 0
+	fi
+	printf '%s\n' "$messages"
+	return 1
+}
+
+# What rst2man writes, harmless, and not ours to change, aside.
+lint()
+{
+	mandoc -Tlint -W warning "$1" |
+		grep -v -e 'skipping paragraph macro: sp after S[HS]' -e 'unknown font, skipping request: ft C'
+	return 0
+}
+
+format()
+{
+	MANROFFSEQ='' MANWIDTH=80 man --warnings --encoding=UTF-8 --local-file "$1" >/dev/null
+}
+
+convert()
+{
+	"$RST2MAN" --report=info "$1" /dev/null
+}
+
+# check_page SOURCE
+check_page()
+{
+	name=$(basename "$1" .rst)
+	page=$(built_page "$1")
+
+	if [ -n "${RST2MAN:-}" ]; then
+		check "$name: rst2man has nothing to say" silent convert "$1"
+	else
+		skip "$name: rst2man has nothing to say" "rst2man is not installed"
+	fi
+	if command -v mandoc >/dev/null; then
+		check "$name: mandoc finds no fault" silent lint "$page"
+	else
+		skip "$name: mandoc finds no fault" "mandoc is not installed"
+	fi
+	if command -v man >/dev/null; then
+		check "$name: man formats it without a warning" silent format "$page"
+	else
+		skip "$name: man formats it without a warning" "man is not installed"
+	fi
+	for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES AVAILABILITY 'SEE ALSO'; do
+		check "$name: has a section $section" grep -qE "^\.SH \"?$section\"?\$" "$page"
+	done
+	check "$name: bears the program's version" grep -qF "\"$("$fastpath" --version)\"" "$page"
+}
+
+commands=$(commands)
+check "every command has a page, every page a command" \
+	same --help "$commands" man/ "$(pages_of_commands)"
+if command -v bash >/dev/null; then
+	check "the completion has the commands of --help" \
+		same --help "$commands" "the completion" "$(completed_commands)"
+else
+	skip "the completion has the commands of --help" "bash is not installed"
+fi
+
+for command in $commands; do
+	check "$command: has a row in README.md" \
+		grep -qE "^\|.*\b$command\b" "$top_srcdir/README.md"
+	check "$command: is in btrfs-fastpath(8)" \
+		grep -qF "**btrfs-inspect-$command**\\ (8)" "$(page_of)"
+	check_page "$(page_of "$command")"
+done
+check_page "$(page_of)"
+finish
