@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "child-process.h"
+
+static int wait_for(pid_t pid, int *ret_wait_status)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	*ret_wait_status = status;
+	return 0;
+}
+
+int child_run(const char *path, char *const *argv, int *ret_wait_status)
+{
+	pid_t pid;
+	int ret;
+
+	ret = posix_spawn(&pid, path, NULL, NULL, argv, environ);
+	return ret ? -ret : wait_for(pid, ret_wait_status);
+}
+
+/* The output goes to its place first: OUTPUT may be one of the other standard files. */
+static int redirect(posix_spawn_file_actions_t *actions, int output)
+{
+	int ret;
+
+	ret = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
+	if (!ret)
+		ret = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY,
+						       0);
+	if (!ret)
+		ret = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null",
+						       O_WRONLY, 0);
+	return -ret;
+}
+
+static int spawn_into(const char *path, char *const *argv, int output, pid_t *ret_pid)
+{
+	posix_spawn_file_actions_t actions;
+	int ret;
+
+	ret = -posix_spawn_file_actions_init(&actions);
+	if (ret < 0)
+		return ret;
+	ret = redirect(&actions, output);
+	if (ret == 0)
+		ret = -posix_spawn(ret_pid, path, &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	return ret;
+}
+
+static int read_all(int fd, char *buffer, size_t size, size_t *ret_length)
+{
+	size_t length = 0;
+
+	while (length < size) {
+		ssize_t count = read(fd, buffer + length, size - length);
+
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			break;
+		length += count;
+	}
+	*ret_length = length;
+	return 0;
+}
+
+static int spawn_with_pipe(const char *path, char *const *argv, int *ret_fd, pid_t *ret_pid)
+{
+	int ends[2];
+	int ret;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	ret = spawn_into(path, argv, ends[1], ret_pid);
+	close(ends[1]);
+	if (ret < 0) {
+		close(ends[0]);
+		return ret;
+	}
+	*ret_fd = ends[0];
+	return 0;
+}
+
+int child_capture(const char *path, char *const *argv, char *buffer, size_t size,
+		  size_t *ret_length)
+{
+	int fd, wait_status, ret;
+	pid_t pid;
+
+	ret = spawn_with_pipe(path, argv, &fd, &pid);
+	if (ret < 0)
+		return ret;
+	ret = read_all(fd, buffer, size, ret_length);
+	/* Closed before the wait: a program that goes on writing must not wait for a reader. */
+	close(fd);
+	wait_for(pid, &wait_status);
+	return ret;
+}

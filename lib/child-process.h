@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_CHILD_PROCESS_H
+#define FASTPATH_CHILD_PROCESS_H
+
+#include <stddef.h>
+
+/*
+ * Both execute the file PATH with ARGV and this process's environment, without a shell or a
+ * search in PATH.
+ */
+
+/*
+ * Run a program to its end, on this process's standard files.
+ * Returns 0 and what waitpid(2) said, or a negative errno: -ENOENT, -EACCES, -ENOEXEC … where
+ * PATH cannot be executed, -ECHILD if SIGCHLD is ignored.
+ */
+int child_run(const char *path, char *const *argv, int *ret_wait_status);
+
+/*
+ * Run a program to its end with nothing to read, and keep the first SIZE bytes that it writes to
+ * standard output; it is cut off from writing more. What it says on standard error is lost.
+ * Returns 0, however the program ended, or a negative errno as above (never -ECHILD).
+ */
+int child_capture(const char *path, char *const *argv, char *buffer, size_t size,
+		  size_t *ret_length);
+
+#endif
