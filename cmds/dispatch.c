@@ -41,11 +41,19 @@ enum command_match command_find(const char *name, const struct command **ret_com
 	return match;
 }
 
+/* A full disk shows at the latest here. */
+static int finish_output(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	error("cannot write to standard output: %s", strerror(errno));
+	return STATUS_ERROR;
+}
+
 int command_run(const struct command *command, const char *program, int argc, char **argv,
 		struct global_options *global)
 {
 	CLEANUP_FREE char *name = NULL;
-	int status;
 
 	if (asprintf(&name, "%s %s", program, command->name) < 0) {
 		name = NULL;
@@ -53,14 +61,7 @@ int command_run(const struct command *command, const char *program, int argc, ch
 		return STATUS_ERROR;
 	}
 	argv[0] = name;
-	status = command->run(argc, argv, global);
-
-	/* A full disk shows at the latest here. */
-	if (fflush(stdout) || ferror(stdout)) {
-		error("cannot write to standard output: %s", strerror(errno));
-		return STATUS_ERROR;
-	}
-	return status;
+	return finish_output(command->run(argc, argv, global));
 }
 
 struct call {
@@ -150,7 +151,7 @@ static int run_help(struct call *call, int argc, char **argv)
 
 	if (argc < 2) {
 		argp_parse(&main_argp, 2, help_argv, OPTIONS_ARGP_FLAGS, NULL, call);
-		return STATUS_OK;
+		return finish_output(STATUS_OK);
 	}
 	if (find_or_complain(argv[1], call->program, &command) < 0)
 		return STATUS_ERROR;
@@ -166,7 +167,7 @@ int dispatch(const char *program, int argc, char **argv)
 	if (argp_parse(&main_argp, argc, argv, OPTIONS_ARGP_FLAGS | ARGP_IN_ORDER, NULL, &call))
 		return STATUS_ERROR;
 	if (call.global.done)
-		return STATUS_OK;
+		return finish_output(STATUS_OK);
 	if (!call.command_index) {
 		error("no command given");
 		fprintf(stderr, "Try '%s --help' for the list of commands.\n", program);
