@@ -12,9 +12,26 @@ static void indent(struct json_writer *json)
 	fprintf(json->stream, "\n%*s", (int)(2 * json->depth), "");
 }
 
+/*
+ * json-c leaves DEL and the C1 control characters (U+0080 to U+009F) as they are, which some
+ * terminals obey. They can only be inside strings.
+ */
+static void put_escaped(FILE *stream, const char *text)
+{
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		if (*s == 0x7f)
+			fputs("\\u007f", stream);
+		else if (s[0] == 0xc2 && s[1] < 0xa0)
+			fprintf(stream, "\\u%04x", *++s);
+		else
+			putc_unlocked(*s, stream);
+	}
+}
+
 static void put_value(struct json_writer *json, struct json_object *value)
 {
-	fputs(json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE), json->stream);
+	put_escaped(json->stream,
+		    json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(value);
 }
 
