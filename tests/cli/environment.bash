@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # What every command test stands on: the programs just built, and a btrfs on a loop device.
 #
 #   setup_file()    { mount_btrfs 1G compress=lzo; }

@@ -1,14 +1,33 @@
 #!/usr/bin/env bats
-# fiemap-shared on single files: what it prints, and how it fails.
+# fiemap-shared: what it prints, what it looks at, and how it fails.
 
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
 bats_require_minimum_version 1.5.0
 load environment.bash
 
+MIB=1048576
+
+# random FILE MIB [SEEK-MIB]
+random() {
+    dd if=/dev/urandom of="$1" bs=1M count="$2" seek="${3:-0}" conv=notrunc status=none
+}
+
 setup_file() {
-    mount_btrfs 1G
-    dd if=/dev/urandom of="$MNT/file" bs=1M count=4 status=none
+    mount_btrfs 2G noatime
+    # nobody has to get there
+    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    cp "$FASTPATH" "$MNT/program"
+
+    random "$MNT/file" 4
     sync -f "$MNT"
     cp --reflink=always "$MNT/file" "$MNT/clone"
+
+    # a MiB each: exclusive, hole, shared, hole
+    random "$MNT/quarters" 1
+    sync -f "$MNT"
+    xfs_io -c "reflink $MNT/file 0 2m 1m" -c "truncate 4m" "$MNT/quarters" >/dev/null
+    printf 'tiny' >"$MNT/tiny"
     sync -f "$MNT"
 }
 
@@ -16,13 +35,875 @@ teardown_file() {
     unmount_btrfs
 }
 
-@test "a reflinked file is shared as a whole" {
-    run -0 "$FASTPATH" --format json fiemap-shared "$MNT/file"
-    [ "$(json '."fiemap-shared"[0].shared_bytes')" = 4194304 ]
-    [ "$(json '.total.exclusive_bytes')" = 0 ]
+# What a test mounts, it mounts below its own folder or $MNT/within.
+teardown() {
+    local place
+
+    while read -r place; do
+        umount "$place"
+    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" -e "^$MNT/within" | tac)
+    mount -o remount,rw "$MNT"
+    rm -rf "$MNT/within"
 }
 
+# mount_own OPTIONS: another btrfs, at $BATS_TEST_TMPDIR/own
+mount_own() {
+    mkdir -p "$BATS_TEST_TMPDIR/own"
+    truncate -s 512M "$BATS_TEST_TMPDIR/own.image"
+    mkfs.btrfs -q "$BATS_TEST_TMPDIR/own.image" >/dev/null
+    mount -o "loop,$1" "$BATS_TEST_TMPDIR/own.image" "$BATS_TEST_TMPDIR/own"
+}
+
+fiemap_shared() {
+    "$FASTPATH" fiemap-shared "$@"
+}
+
+fiemap_shared_json() {
+    "$FASTPATH" --format json fiemap-shared "$@"
+}
+
+# expect_json FILTER VALUE: jq's answer about the last run
+expect_json() {
+    local value
+
+    value=$(json "$1")
+    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
+}
+
+# expect_line PATTERN: a line of the last run that matches as a whole
+expect_line() {
+    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
+}
+
+refuse_line() {
+    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
+}
+
+is_sanitized() {
+    grep -q __asan_init "$FASTPATH"
+}
+
+# -- text --
+
+@test "a row per file and a total" {
+    run -0 fiemap_shared "$MNT/file" "$MNT/quarters" "$MNT/tiny"
+    expect_line " *Total +Exclusive +Shared +Set shared +Inline +Delalloc +Extents +Shared extents Path"
+    expect_line " *4.00MiB +0.00B +4.00MiB +- +0.00B +0.00B +1 +1 $MNT/file"
+    expect_line " *2.00MiB +1.00MiB +1.00MiB +- +0.00B +0.00B +2 +1 $MNT/quarters"
+    # the kernel rounds inline data up to a block
+    expect_line " *0.00B +0.00B +0.00B +- +4.00KiB +0.00B +1 +0 $MNT/tiny"
+    expect_line " *6.00MiB +1.00MiB +5.00MiB +4.00MiB +4.00KiB +0.00B +4 +2 total"
+}
+
+@test "one file needs no total" {
+    run -0 fiemap_shared "$MNT/file"
+    refuse_line ".* total"
+}
+
+@test "one file that is missing gives no total either" {
+    run -1 --separate-stderr fiemap_shared "$MNT/missing"
+    [ -z "$output" ]
+    [ "$stderr" = "ERROR: cannot access '$MNT/missing': No such file or directory" ]
+    run -1 --separate-stderr fiemap_shared_json "$MNT/missing"
+    expect_json .total.file_count 0
+}
+
+@test "-s prints the total alone" {
+    run -0 fiemap_shared -s --raw "$MNT/file" "$MNT/quarters"
+    [ "${#lines[@]}" = 2 ]
+    expect_line " *6291456 +1048576 +5242880 +4194304 +0 +0 +3 +2 total"
+}
+
+@test "units" {
+    run -0 fiemap_shared --raw "$MNT/file"
+    expect_line " *4194304 +0 +4194304 .*"
+    run -0 fiemap_shared --kbytes "$MNT/file"
+    expect_line " *4096.00KiB +0.00KiB +4096.00KiB .*"
+    run -0 fiemap_shared --si "$MNT/file"
+    expect_line " *4.19MB +0.00B +4.19MB .*"
+    run -0 "$FASTPATH" --raw fiemap-shared "$MNT/file"
+    expect_line " *4194304 +0 +4194304 .*"
+}
+
+@test "--extents: a row per extent" {
+    run -0 fiemap_shared --raw --extents "$MNT/quarters"
+    expect_line "File: '$MNT/quarters'"
+    expect_line " *Offset +Bytenr +Length Flags *"
+    expect_line " *0 +[1-9][0-9]+ +1048576 - *"
+    expect_line " *2097152 +[1-9][0-9]+ +1048576 shared,last *"
+}
+
+@test "--only chooses among the extents, not among what is added up" {
+    run -0 fiemap_shared --raw --extents --only shared "$MNT/quarters"
+    expect_line " *2097152 +[1-9][0-9]+ +1048576 shared,last *"
+    refuse_line " *0 +[1-9][0-9]+ +1048576 - *"
+    run -0 fiemap_shared --raw --extents --only exclusive "$MNT/quarters"
+    refuse_line " *2097152 .* shared,last *"
+    expect_line " *0 +[1-9][0-9]+ +1048576 - *"
+    expect_line " *2097152 +1048576 +1048576 +- .*"
+    run -0 fiemap_shared --owners --only exclusive "$MNT/quarters"
+    expect_line "Owners: none but this file"
+    run -0 fiemap_shared_json --why --only shared "$MNT/quarters"
+    expect_json '.["fiemap-shared"][0].decisions | add' 1
+    run -1 fiemap_shared --only both "$MNT/quarters"
+    [[ $output = *"--only knows shared and exclusive, not 'both'"* ]]
+}
+
+@test "--owners names who else holds the extents" {
+    run -0 fiemap_shared --owners "$MNT/quarters"
+    expect_line "Subvolume +Id +Inode +Extents +Bytes Path"
+    expect_line "/ +5 +$(stat -c %i "$MNT/file") +1 +1.00MiB $MNT/file"
+    expect_line "/ +5 +$(stat -c %i "$MNT/clone") +1 +1.00MiB $MNT/clone"
+    refuse_line "/ +5 +$(stat -c %i "$MNT/quarters") .*"
+}
+
+@test "--why counts the decisions and gives one for each extent" {
+    run -0 fiemap_shared --why --extents "$MNT/quarters"
+    expect_line "Decisions: 2 by generation, 0 by leaf, 0 by walk"
+    expect_line " *0 .* generation"
+}
+
+@test "--timing gives the cost in all and per extent" {
+    local time='[0-9.]+(ns|us|ms|s)'
+
+    run -0 fiemap_shared --timing "$MNT/quarters"
+    expect_line "Warm: $time \(mapping $time, shared check $time; per extent $time and $time\)"
+    run -0 fiemap_shared --timing "$MNT/program"
+    expect_line "Warm: .*"
+}
+
+@test "--cold gives the cold time and the warm one" {
+    run -0 fiemap_shared --cold "$MNT/quarters"
+    expect_line "Cold: [0-9.]+(ns|us|ms|s)"
+    expect_line "Warm: .*"
+    run -0 fiemap_shared_json --cold "$MNT/quarters"
+    expect_json '.["fiemap-shared"][0].timing | .cold_ns > 0 and .map_ns > 0' true
+}
+
+# repeat COUNT CHARACTER
+repeat() {
+    printf "%$1s" '' | tr ' ' "$2"
+}
+
+@test "--map draws hole, exclusive and shared where they are, 80 wide" {
+    run -0 fiemap_shared --map "$MNT/quarters"
+    [[ $output != *$'\033'* ]]
+    expect_line "$(repeat 20 -)[.]{20}$(repeat 20 '#')[.]{20}"
+    expect_line "[.] hole  - exclusive  # shared"
+}
+
+@test "--map is as wide as the terminal, and coloured there" {
+    local wide
+
+    wide=$(script -qec "stty cols 40; '$FASTPATH' fiemap-shared --map '$MNT/quarters'" /dev/null)
+    [[ $wide = *$'\033['*m* ]]
+    # shellcheck disable=SC2001
+    wide=$(sed 's/\x1b\[[0-9;]*m//g' <<<"$wide" | tr -d '\r')
+    grep -qx -e "$(repeat 10 -)[.]\{10\}$(repeat 10 '#')[.]\{10\}" <<<"$wide"
+}
+
+@test "--map of a range and of an empty file" {
+    run -0 fiemap_shared --map --range 2M:1M "$MNT/quarters"
+    expect_line "#{80}"
+    run -0 fiemap_shared --map --range 1M:2M "$MNT/quarters"
+    expect_line "[.]{40}#{40}"
+    run -0 fiemap_shared --map --range 9M:1M "$MNT/quarters"
+    refuse_line "[.#-]+"
+    : >"$MNT/empty"
+    run -0 fiemap_shared --map "$MNT/empty"
+    refuse_line "[.#-]+"
+}
+
+# -- range --
+
+@test "--range cuts what lies across its ends" {
+    run -0 fiemap_shared_json --extents --range 3M:512K "$MNT/file"
+    expect_json '.["fiemap-shared"][0].extents | map([.offset, .length]) | tojson' "[[3145728,524288]]"
+    expect_json .total.shared_bytes 524288
+    expect_json .total.set_shared_bytes 524288
+    run -0 fiemap_shared_json --range 512K:2M "$MNT/quarters"
+    expect_json .total.exclusive_bytes 524288
+    expect_json .total.shared_bytes 524288
+}
+
+@test "--range moves the bytenr with the start" {
+    local whole
+
+    run -0 fiemap_shared_json --extents "$MNT/file"
+    whole=$(json '.["fiemap-shared"][0].extents[0].bytenr')
+    run -0 fiemap_shared_json --extents --range 64K: "$MNT/file"
+    expect_json '.["fiemap-shared"][0].extents[0].bytenr' "$((whole + 65536))"
+}
+
+@test "--range beyond the end of the file holds nothing" {
+    run -0 fiemap_shared_json --range 4M:1M "$MNT/file"
+    expect_json .total.extent_count 0
+    expect_json .total.total_bytes 0
+    expect_json .total.file_count 1
+}
+
+@test "--range understands suffixes" {
+    local range
+
+    for range in 1M:1M 1048576:1048576 1024K:1024k 1MiB:1mib 1048576B:1M 1M:1024KB; do
+        run -0 fiemap_shared_json --range "$range" "$MNT/file"
+        expect_json .total.total_bytes $MIB
+    done
+    for range in 3M 3M: 3M:1T 3M:18446744073709551615; do
+        run -0 fiemap_shared_json --range "$range" "$MNT/file"
+        expect_json .total.total_bytes $MIB
+    done
+}
+
+@test "--range refuses what it does not understand" {
+    local range
+
+    for range in '' : x 1:x x:1 -1:1 0:-1 1.5M:1 1M:0 1M:1M:1M 1Z ' 1:1' 0x10:1 16E:1 \
+        18446744073709551616:1; do
+        run -1 fiemap_shared --range "$range" "$MNT/file"
+        [[ $output = *"invalid range '$range'"* ]] || fail "'$range': $output"
+    done
+}
+
+# -- what is not written yet --
+
+@test "--sync writes the data back first" {
+    random "$MNT/dirty" 1
+    run -0 fiemap_shared_json "$MNT/dirty"
+    expect_json .total.delalloc_bytes $MIB
+    expect_json .total.total_bytes 0
+    run -0 fiemap_shared_json --sync "$MNT/dirty"
+    expect_json .total.delalloc_bytes 0
+    expect_json .total.total_bytes $MIB
+}
+
+@test "--sync goes for the detailed report too" {
+    random "$MNT/dirty-too" 1
+    run -0 fiemap_shared_json --extents --sync "$MNT/dirty-too"
+    expect_json '.["fiemap-shared"][0].extents[0].flags | index("delalloc")' null
+    expect_json .total.total_bytes $MIB
+}
+
+# -- which files --
+
 @test "a directory needs -r" {
-    run -1 "$FASTPATH" fiemap-shared "$MNT"
-    [[ $output = *"is a directory"* ]]
+    run -1 fiemap_shared "$MNT"
+    [[ $output = *"is a directory, and -r was not given: '$MNT'"* ]]
+}
+
+@test "-r counts the files in directories and nested subvolumes, -x only those of the subvolume" {
+    mkdir -p "$MNT/within/folder"
+    btrfs subvolume create "$MNT/within/folder/nested" >/dev/null
+    cp --reflink=always "$MNT/file" "$MNT/within/one"
+    cp --reflink=always "$MNT/file" "$MNT/within/folder/two"
+    cp --reflink=always "$MNT/file" "$MNT/within/folder/nested/three"
+    sync -f "$MNT"
+    run -0 fiemap_shared_json -r "$MNT/within"
+    expect_json '.["fiemap-shared"] | map(.path) | sort | tojson' \
+        "[\"$MNT/within/folder/nested/three\",\"$MNT/within/folder/two\",\"$MNT/within/one\"]"
+    expect_json .total.file_count 3
+    expect_json .total.shared_bytes $((12 * MIB))
+    expect_json .total.set_shared_bytes $((4 * MIB))
+    run -0 fiemap_shared_json -r -x "$MNT/within"
+    expect_json '.["fiemap-shared"] | map(.path) | sort | tojson' \
+        "[\"$MNT/within/folder/two\",\"$MNT/within/one\"]"
+    run -0 fiemap_shared_json -r --extents "$MNT/within"
+    expect_json .total.set_shared_bytes $((4 * MIB))
+    btrfs subvolume delete "$MNT/within/folder/nested" >/dev/null
+}
+
+@test "an empty directory holds nothing" {
+    mkdir "$MNT/within"
+    run -0 fiemap_shared_json -r "$MNT/within"
+    expect_json '.["fiemap-shared"] | length' 0
+    expect_json .total.file_count 0
+}
+
+@test "mount points within a directory are not crossed" {
+    mkdir -p "$MNT/within/bound" "$MNT/within/other" "$BATS_TEST_TMPDIR/source"
+    cp --reflink=always "$MNT/file" "$MNT/within/mine"
+    mount --bind "$MNT" "$MNT/within/bound"
+    mount -t tmpfs none "$MNT/within/other"
+    echo other >"$MNT/within/other/file"
+    run -0 fiemap_shared_json -r "$MNT/within"
+    expect_json '.["fiemap-shared"] | map(.path) | tojson' "[\"$MNT/within/mine\"]"
+    run -0 fiemap_shared_json -r "$MNT/within/bound"
+    expect_json "[.[\"fiemap-shared\"][] | select(.path == \"$MNT/within/bound/file\")] | length" 1
+}
+
+@test "symbolic links are followed when named, and only then" {
+    mkdir "$MNT/within"
+    ln -s ../file "$MNT/within/to-file"
+    ln -s .. "$MNT/within/to-directory"
+    ln -s nowhere "$MNT/within/to-nowhere"
+    run -0 fiemap_shared_json -r "$MNT/within"
+    expect_json .total.file_count 0
+    run -0 fiemap_shared_json "$MNT/within/to-file"
+    expect_json .total.shared_bytes $((4 * MIB))
+    run -0 fiemap_shared_json --extents "$MNT/within/to-file"
+    expect_json .total.shared_bytes $((4 * MIB))
+    run -0 fiemap_shared_json -r "$MNT/within/to-directory"
+    expect_json '.total.file_count > 2' true
+    run -1 fiemap_shared "$MNT/within/to-nowhere"
+    [[ $output = *"cannot access '$MNT/within/to-nowhere': No such file or directory"* ]]
+}
+
+@test "hard links and overlapping paths count once" {
+    mkdir -p "$MNT/within/a"
+    cp --reflink=always "$MNT/file" "$MNT/within/a/one"
+    ln "$MNT/within/a/one" "$MNT/within/a/same"
+    ln "$MNT/within/a/one" "$MNT/within/same"
+    run -0 fiemap_shared_json -r "$MNT/within"
+    expect_json .total.file_count 1
+    run -0 fiemap_shared_json "$MNT/within/a/one" "$MNT/within/same" "$MNT/within/a/one"
+    expect_json .total.file_count 1
+    run -0 fiemap_shared_json -r "$MNT/within/a" "$MNT/within" "$MNT/within/a/same"
+    expect_json .total.file_count 1
+    expect_json .total.total_bytes $((4 * MIB))
+    run -0 fiemap_shared_json -r --extents "$MNT/within" "$MNT/within/a"
+    expect_json .total.file_count 1
+}
+
+@test "--files0-from reads names from a file and from standard input" {
+    local list=$BATS_TEST_TMPDIR/list
+
+    mkdir "$MNT/within"
+    cp "$MNT/tiny" "$MNT/within/new"$'\n'"line"
+    printf '%s\0' "$MNT/file" "$MNT/within/new"$'\n'"line" >"$list"
+    run -0 fiemap_shared_json --files0-from "$list"
+    expect_json '.["fiemap-shared"] | map(.path) | tojson' "[\"$MNT/file\",\"$MNT/within/new\\nline\"]"
+    run -0 fiemap_shared_json --files0-from=- <"$list"
+    expect_json .total.file_count 2
+    run -0 fiemap_shared_json --files0-from=- --extents <"$list"
+    expect_json .total.file_count 2
+    run -0 bash -c "printf %s '$MNT/file' | '$FASTPATH' --format json fiemap-shared --files0-from=-"
+    expect_json .total.file_count 1
+}
+
+@test "--files0-from complains about an empty name and goes on" {
+    run -1 --separate-stderr fiemap_shared_json --files0-from=- \
+        < <(printf '%s\0\0%s\0' "$MNT/file" "$MNT/tiny")
+    expect_json .total.file_count 2
+    [[ $stderr = *"cannot access ''"* ]]
+}
+
+@test "--files0-from of nothing, a missing file, a directory, and with paths" {
+    run -0 fiemap_shared_json --files0-from=/dev/null
+    expect_json .total.file_count 0
+    run -1 fiemap_shared --files0-from="$MNT/missing"
+    [[ $output = *"cannot open '$MNT/missing': No such file or directory"* ]]
+    run -1 fiemap_shared --files0-from="$MNT"
+    [[ $output = *"Is a directory"* ]]
+    run -1 fiemap_shared --files0-from=/dev/null "$MNT/file"
+    [[ $output = *"--files0-from and paths exclude each other"* ]]
+}
+
+# -- JSON --
+
+KEYS='delalloc_bytes exclusive_bytes extent_count inline_bytes shared_bytes shared_count total_bytes'
+FILE_KEYS="decisions extents owners path timing $KEYS"
+
+# expect_keys OPTION...: what DESIGN promises for these options, whatever the order
+expect_keys() {
+    local wants
+
+    run -0 --separate-stderr fiemap_shared_json "$@" "$MNT/quarters" "$MNT/tiny" "$MNT/file"
+    [ -z "$stderr" ] || fail "$*: $stderr"
+    wants=$(jq -e --arg options " $* " --arg keys "$KEYS" --arg file_keys "$FILE_KEYS" '
+        def wants($option): $options | contains(" \($option) ");
+        def is_uint: type == "number" and . >= 0 and . == floor;
+        def all_uint($names): . as $object | $names | all(. as $name | $object[$name] | is_uint);
+        ($keys | split(" ")) as $sums
+        | .__header == {version: "1"}
+        and (.total | all_uint($sums + ["set_shared_bytes", "file_count"]))
+        and (.["fiemap-shared"] | length == 3 and all(
+            (keys_unsorted | sort) as $have
+            | (($file_keys | split(" ")) - $have == [])
+            and all_uint($sums)
+            and (.path | type == "string")
+            and (if wants("--extents") then .extents | length > 0 and all(
+                    all_uint(["offset", "bytenr", "length"])
+                    and (.flags | type == "array" and all(type == "string"))
+                    and has("decision")) else .extents == null end)
+            and (if wants("--why") then .decisions | all_uint(["generation", "leaf", "walk"])
+                else .decisions == null end)
+            and (if wants("--timing") or wants("--cold")
+                then .timing | all_uint(["map_ns", "shared_check_ns"]) and has("cold_ns")
+                else .timing == null end)
+            and (if wants("--cold") then .timing.cold_ns > 0 else true end)
+            and (if wants("--owners") then .owners | type == "array" and all(
+                    all_uint(["subvolid", "inode", "extent_count", "bytes"])
+                    and (.subvolume | type == "string") and (.path | type == "string"))
+                else .owners == null end)))' <<<"$output") || fail "$*: $output"
+    [ "$wants" = true ]
+}
+
+@test "JSON has all promised keys for every combination of options" {
+    local number
+    local options=()
+
+    for ((number = 0; number < 64; number++)); do
+        options=()
+        ((number & 1)) && options+=(--extents)
+        ((number & 2)) && options+=(--owners)
+        ((number & 4)) && options+=(--why)
+        ((number & 8)) && options+=(--timing)
+        ((number & 16)) && options+=(--map)
+        ((number & 32)) && options+=(--sync)
+        expect_keys "${options[@]}"
+    done
+    expect_keys --cold
+    expect_keys --extents --owners --why --cold --map --sync
+}
+
+@test "JSON of a summary has the total and no files" {
+    run -0 fiemap_shared_json -s -r "$MNT"
+    expect_json '.["fiemap-shared"] | length' 0
+    expect_json '.total.file_count > 3' true
+}
+
+@test "the promised keys are there without privilege" {
+    run -1 --separate-stderr as_nobody "$MNT/program" --format json fiemap-shared \
+        --extents --owners --why --timing "$MNT/file"
+    expect_json '.["fiemap-shared"][0] | [.decisions, .owners, .extents[0].decision] | tojson' \
+        '[null,null,null]'
+    expect_json '.["fiemap-shared"][0].extents[0].length' $((4 * MIB))
+}
+
+# -- names --
+
+odd_names() {
+    printf '%s\n' $'esc\033[31m' $'bell\a' $'c1\302\233m' $'del\177' "qu'ote" 'dou"ble' 'back\slash' \
+        '\x41' ' space ' $'\303\244' '%s%n' '--help'
+}
+
+@test "names come out of JSON as they are, and raw control bytes never do" {
+    local name raw
+
+    mkdir "$MNT/within"
+    while IFS= read -r name; do
+        cp "$MNT/tiny" "$MNT/within/$name"
+        run -0 fiemap_shared_json "$MNT/within/$name"
+        expect_json '.["fiemap-shared"][0].path' "$MNT/within/$name"
+        expect_json '.["fiemap-shared"][0] | has("path_encoding")' false
+        raw=$(tr -d '\n' <<<"$output" | grep -c -aP '[\x00-\x1f\x7f]|\xc2[\x80-\x9f]' || true)
+        [ "$raw" = 0 ] || fail "raw control bytes for $(printf %q "$name")"
+    done < <(odd_names)
+    cp "$MNT/tiny" "$MNT/within/"$'new\nline'
+    run -0 fiemap_shared_json "$MNT/within/"$'new\nline'
+    expect_json '.["fiemap-shared"][0].path' "$MNT/within/"$'new\nline'
+}
+
+@test "a name that is not UTF-8 is escaped in JSON, and says so" {
+    mkdir "$MNT/within"
+    cp "$MNT/tiny" "$MNT/within/"$'a\\b\377'
+    run -0 fiemap_shared_json "$MNT/within/"$'a\\b\377'
+    expect_json '.["fiemap-shared"][0].path' "$MNT/within/"'a\\b\xff'
+    expect_json '.["fiemap-shared"][0].path_encoding' escaped
+}
+
+@test "control bytes in names do not reach the terminal" {
+    local name option
+
+    mkdir "$MNT/within"
+    while IFS= read -r name; do
+        cp "$MNT/tiny" "$MNT/within/$name"
+    done < <(odd_names)
+    cp "$MNT/tiny" "$MNT/within/"$'new\nline'
+    cp "$MNT/tiny" "$MNT/within/"$'invalid\377'
+    for option in -r -re; do
+        run -0 fiemap_shared $option "$MNT/within"
+        [ "$(tr -d '\n' <<<"$output" | grep -c -aP '[\x00-\x1f\x7f\xff]|\xc2[\x80-\x9f]')" = 0 ]
+        [[ $output = *'new\x0aline'* ]]
+        [[ $output = *'invalid\xff'* ]]
+        [[ $output = *'esc\x1b[31m'* ]]
+        [[ $output = *$'\303\244'* ]]
+    done
+    run -1 fiemap_shared "$MNT/within/"$'not\033there\n'
+    [ "$output" = "ERROR: cannot access '$MNT/within/not\\x1bthere\\x0a': No such file or directory" ]
+}
+
+@test "the names of owners are escaped too" {
+    mkdir "$MNT/within"
+    cp --reflink=always "$MNT/file" "$MNT/within/"$'own\033er\377'
+    sync -f "$MNT"
+    run -0 fiemap_shared --owners "$MNT/file"
+    [[ $output = *'own\x1ber\xff'* ]]
+    [[ $output != *$'\033'* ]]
+    run -0 fiemap_shared_json --owners "$MNT/file"
+    expect_json '[.["fiemap-shared"][0].owners[] | select(.path_encoding == "escaped") | .path] | tojson' \
+        '["within/own\\x1ber\\xff"]'
+}
+
+# -- what cannot be reported --
+
+make_what_is_no_file() {
+    mkdir -p "$MNT/within/directory"
+    mkfifo "$MNT/within/fifo"
+    mknod "$MNT/within/device" c 1 3
+    (cd "$MNT/within" && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("socket")')
+    ln -s nowhere "$MNT/within/dangling"
+}
+
+# expect_errors: what the last run said about the errors of the test below
+expect_errors() {
+    local expected
+
+    for expected in \
+        "is a directory, and -r was not given: '$MNT/within/directory'" \
+        "cannot access '$MNT/missing': No such file or directory" \
+        "not a regular file: '$MNT/within/fifo'" \
+        "not a regular file: '$MNT/within/device'" \
+        "not a regular file: '$MNT/within/socket'" \
+        "not a btrfs filesystem: '$BATS_TEST_TMPDIR/tmpfs/file'" \
+        "not a btrfs filesystem: '$BATS_TEST_TMPDIR/ext4/file'" \
+        "not a btrfs filesystem: '/dev/null'" \
+        "cannot access '$MNT/file/below': Not a directory"; do
+        grep -qxF "ERROR: $expected" <<<"$stderr" || fail "no '$expected' in:" "$stderr"
+    done
+    [ "$(grep -c . <<<"$stderr")" = 9 ]
+}
+
+@test "errors in between leave the rest processed" {
+    local option
+
+    make_what_is_no_file
+    mkdir "$BATS_TEST_TMPDIR/tmpfs" "$BATS_TEST_TMPDIR/ext4"
+    mount -t tmpfs none "$BATS_TEST_TMPDIR/tmpfs"
+    truncate -s 8M "$BATS_TEST_TMPDIR/ext4.image"
+    mkfs.ext4 -q "$BATS_TEST_TMPDIR/ext4.image"
+    mount -o loop "$BATS_TEST_TMPDIR/ext4.image" "$BATS_TEST_TMPDIR/ext4"
+    echo other | tee "$BATS_TEST_TMPDIR/tmpfs/file" >"$BATS_TEST_TMPDIR/ext4/file"
+
+    for option in --only=shared --extents --owners --timing; do
+        run -1 --separate-stderr timeout 60 "$FASTPATH" --format json fiemap-shared $option "$MNT/within/directory" \
+            "$MNT/file" "$MNT/missing" "$MNT/within/fifo" "$MNT/within/device" "$MNT/within/socket" \
+            "$BATS_TEST_TMPDIR/tmpfs/file" "$BATS_TEST_TMPDIR/ext4/file" "$MNT/quarters" /dev/null \
+            "$MNT/file/below" "$MNT/tiny"
+        expect_json '.["fiemap-shared"] | map(.path) | tojson' \
+            "[\"$MNT/file\",\"$MNT/quarters\",\"$MNT/tiny\"]"
+        expect_json .total.file_count 3
+        expect_errors
+    done
+}
+
+@test "what is no file is passed over in a walk" {
+    make_what_is_no_file
+    cp "$MNT/tiny" "$MNT/within/tiny"
+    run -0 timeout 60 "$FASTPATH" --format json fiemap-shared -r "$MNT/within"
+    expect_json .total.file_count 1
+    run -0 timeout 60 "$FASTPATH" --format json fiemap-shared -r --extents "$MNT/within"
+    expect_json .total.file_count 1
+}
+
+@test "without privilege everything works but what says what it needs" {
+    run -0 as_nobody "$MNT/program" --format json fiemap-shared --extents --timing --map \
+        --range 1M:3M --only shared --sync "$MNT/quarters" "$MNT/file"
+    expect_json .total.file_count 2
+    run -0 as_nobody "$MNT/program" fiemap-shared -s -r "$MNT"
+    expect_line ".* total"
+}
+
+@test "without privilege --owners, --why and --cold say so, and the rest is printed" {
+    run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --raw --extents --owners "$MNT/file"
+    [[ $stderr = *"ERROR: --owners needs CAP_SYS_ADMIN (root)"* ]]
+    expect_line " *0 +[0-9]+ +4194304 shared,last *"
+    expect_line " *4194304 +0 +4194304 .* $MNT/file"
+    run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --raw --why "$MNT/file" "$MNT/tiny"
+    [ "$(grep -c CAP_SYS_ADMIN <<<"$stderr")" = 1 ]
+    [[ $stderr = *"ERROR: --why needs CAP_SYS_ADMIN (root)"* ]]
+    expect_line " *4194304 +0 +4194304 .* total"
+    run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --cold "$MNT/file"
+    [[ $stderr = *"ERROR: --cold must write to /proc/sys/vm/drop_caches, which only root may"* ]]
+    expect_line "Warm: .*"
+    refuse_line "Cold: .*"
+}
+
+@test "without privilege unreadable files and directories are named" {
+    mkdir -p "$MNT/within/closed" "$MNT/within/open"
+    cp "$MNT/tiny" "$MNT/within/closed/file"
+    cp "$MNT/tiny" "$MNT/within/open/readable"
+    cp "$MNT/tiny" "$MNT/within/open/unreadable"
+    chmod 0 "$MNT/within/closed" "$MNT/within/open/unreadable"
+    run -1 --separate-stderr as_nobody "$MNT/program" --format json fiemap-shared -r "$MNT/within"
+    expect_json '.["fiemap-shared"] | map(.path) | tojson' "[\"$MNT/within/open/readable\"]"
+    [[ $stderr = *"'$MNT/within/closed': Permission denied"* ]]
+    [[ $stderr = *"cannot open '$MNT/within/open/unreadable': Permission denied"* ]]
+    run -1 as_nobody "$MNT/program" fiemap-shared --extents "$MNT/within/closed/file"
+    [[ $output = *"cannot access '$MNT/within/closed/file': Permission denied"* ]]
+}
+
+@test "a full disk behind standard output is an error" {
+    local option
+
+    for option in -s --extents --owners --map --format=json --help; do
+        run -1 bash -c "'$FASTPATH' fiemap-shared $option '$MNT/file' >/dev/full"
+        [[ $output = *"cannot write to standard output: No space left on device"* ]]
+    done
+    for option in --help --version help; do
+        run -1 bash -c "'$FASTPATH' $option >/dev/full"
+        [[ $output = *"cannot write to standard output: No space left on device"* ]]
+    done
+}
+
+# -- interruption and change --
+
+@test "an interrupted run ends by the signal and leaves nothing behind" {
+    local option
+
+    mkdir "$BATS_TEST_TMPDIR/temporary"
+    for option in --raw --extents --owners --format=json; do
+        # names without end
+        # shellcheck disable=SC2016
+        run -130 bash -c 'yes "$1" | tr "\n" "\0" |
+            TMPDIR=$2 timeout --preserve-status -k 20 -s INT 1 env --default-signal=INT "${@:3}"' \
+            - "$MNT/file" "$BATS_TEST_TMPDIR/temporary" \
+            "$FASTPATH" fiemap-shared --files0-from=- $option
+        [ -z "$(ls -A "$BATS_TEST_TMPDIR/temporary")" ]
+        [ -z "$(pgrep -f -- "$FASTPATH fiemap-shared --files0-from=- $option")" ]
+    done
+}
+
+# scan_while COMMAND FILE: while COMMAND changes FILE over and over
+scan_while() {
+    local stop=$BATS_TEST_TMPDIR/stop number options
+
+    (while [ ! -e "$stop" ]; do "$1" "$2"; done) 3>&- &
+    for ((number = 0; number < 8; number++)); do
+        for options in "" "--extents --why --map" "--owners --timing" "--range 1M:2M --sync"; do
+            # shellcheck disable=SC2086
+            if ! timeout 60 "$FASTPATH" --format json fiemap-shared $options "$2" \
+                >"$BATS_TEST_TMPDIR/answer" || ! jq . "$BATS_TEST_TMPDIR/answer" >/dev/null; then
+                touch "$stop"
+                wait
+                fail "failed with '$options'" "$(cat "$BATS_TEST_TMPDIR/answer")"
+            fi
+        done
+    done
+    touch "$stop"
+    wait
+}
+
+append_blocks() {
+    head -c 20000 /dev/urandom >>"$1"
+    fallocate -o $((RANDOM * 4096)) -l 8192 "$1"
+}
+
+rewrite() {
+    : >"$1"
+    head -c $((RANDOM * 100)) /dev/urandom >>"$1"
+    sync "$1"
+}
+
+@test "a file that grows can be scanned" {
+    mkdir "$MNT/within"
+    : >"$MNT/within/grows"
+    scan_while append_blocks "$MNT/within/grows"
+}
+
+@test "a file that is truncated and rewritten can be scanned" {
+    mkdir "$MNT/within"
+    : >"$MNT/within/changes"
+    scan_while rewrite "$MNT/within/changes"
+}
+
+replace_files() {
+    rm -f "$1"/*
+    cp "$MNT/tiny" "$1/$RANDOM"
+    cp --reflink=always "$MNT/file" "$1/$RANDOM"
+}
+
+@test "files that vanish during a walk are no error" {
+    local number
+
+    mkdir -p "$MNT/within/busy"
+    (while [ ! -e "$BATS_TEST_TMPDIR/stop" ]; do replace_files "$MNT/within/busy"; done) 3>&- 2>/dev/null &
+    for ((number = 0; number < 50; number++)); do
+        if ! timeout 60 "$FASTPATH" fiemap-shared -r "$MNT/within" >/dev/null 2>"$BATS_TEST_TMPDIR/errors"; then
+            touch "$BATS_TEST_TMPDIR/stop"
+            wait
+            fail "$(cat "$BATS_TEST_TMPDIR/errors")"
+        fi
+    done
+    touch "$BATS_TEST_TMPDIR/stop"
+    wait
+}
+
+# -- mounts and subvolumes --
+
+@test "a read-only mount" {
+    sync -f "$MNT"
+    mount -o remount,ro "$MNT"
+    run -0 fiemap_shared --extents --owners --why --timing --map --sync "$MNT/file"
+    expect_line "Decisions: 1 by generation, 0 by leaf, 0 by walk"
+    expect_line "/ .* $MNT/clone"
+    run -0 fiemap_shared -r "$MNT"
+}
+
+@test "an owner that is deleted but open has no name, and can be asked itself" {
+    local inode descriptor
+
+    cp --reflink=always "$MNT/file" "$MNT/unlinked"
+    sync -f "$MNT"
+    inode=$(stat -c %i "$MNT/unlinked")
+    exec {descriptor}<"$MNT/unlinked"
+    rm "$MNT/unlinked"
+    sync -f "$MNT"
+    run -0 fiemap_shared --owners "$MNT/file"
+    expect_line "/ +5 +$inode +1 +4.00MiB \(no name\)"
+    run -0 fiemap_shared_json --owners "$MNT/file"
+    expect_json "[.[\"fiemap-shared\"][0].owners[] | select(.inode == $inode) | .path] | tojson" '[null]'
+    run -0 fiemap_shared --extents --owners --why "/proc/self/fd/$descriptor"
+    expect_line "/ .* $MNT/file"
+    exec {descriptor}<&-
+}
+
+@test "an owner in a deleted snapshot that is not cleaned yet" {
+    local id descriptor
+
+    btrfs subvolume create "$MNT/within" >/dev/null
+    cp --reflink=always "$MNT/file" "$MNT/within/copy"
+    sync -f "$MNT"
+    id=$(btrfs inspect-internal rootid "$MNT/within")
+    # the cleaner leaves it alone as long as a file in it is open
+    exec {descriptor}<"$MNT/within/copy"
+    btrfs subvolume delete -c "$MNT/within" >/dev/null
+    run -0 fiemap_shared --owners "$MNT/file"
+    expect_line "\(deleted\) +$id +257 +1 +4.00MiB \(no name\)"
+    run -0 fiemap_shared_json --owners "$MNT/file"
+    expect_json "[.[\"fiemap-shared\"][0].owners[] | select(.subvolid == $id) |
+        [.subvolume, .path]] | tojson" '[[null,null]]'
+    run -0 fiemap_shared --extents --owners "/proc/self/fd/$descriptor"
+    expect_line "/ .* $MNT/clone"
+    exec {descriptor}<&-
+}
+
+@test "an owner that no mount shows still gets a name" {
+    local own=$BATS_TEST_TMPDIR/own device
+
+    mount_own noatime
+    btrfs subvolume create "$own/shown" >/dev/null
+    btrfs subvolume create "$own/hidden" >/dev/null
+    mkdir "$own/hidden/folder"
+    random "$own/hidden/folder/file" 1
+    sync -f "$own"
+    cp --reflink=always "$own/hidden/folder/file" "$own/shown/copy"
+    cp --reflink=always "$own/hidden/folder/file" "$own/top"
+    sync -f "$own"
+    device=$(findmnt -no SOURCE "$own")
+    mkdir "$BATS_TEST_TMPDIR/part"
+    mount -o subvol=shown "$device" "$BATS_TEST_TMPDIR/part"
+    umount "$own"
+
+    run -0 fiemap_shared --owners "$BATS_TEST_TMPDIR/part/copy"
+    expect_line "hidden +257 +258 +1 +1.00MiB folder/file"
+    expect_line "/ +5 +[0-9]+ +1 +1.00MiB top"
+    run -0 fiemap_shared_json --owners "$BATS_TEST_TMPDIR/part/copy"
+    expect_json '.["fiemap-shared"][0].owners | map([.subvolume, .path, .mounted_at]) | sort | tojson' \
+        '[["/","top",null],["hidden","folder/file",null]]'
+}
+
+# -- the command line --
+
+@test "help and version" {
+    run -0 "$FASTPATH" --version
+    [[ $output = "btrfs-fastpath "[0-9]* ]]
+    run -0 "$FASTPATH" fiemap-shared --version
+    run -0 --separate-stderr "$FASTPATH" help
+    [[ $output = *"fiemap-shared [OPTION...] PATH..."* ]]
+    [ -z "$stderr" ]
+    run -0 --separate-stderr "$FASTPATH" help fiemap-shared
+    [[ $output = "Usage: btrfs-fastpath fiemap-shared [OPTION...] PATH..."* ]]
+    for option in extents owners why timing cold map range only sync recursive summarize \
+        one-file-system files0-from format raw; do
+        [[ $output = *"--$option"* ]]
+    done
+    [ "$output" = "$("$FASTPATH" fiemap-shared --help)" ]
+    run -1 "$FASTPATH" help nonsense
+    [[ $output = *"unknown command 'nonsense'"* ]]
+}
+
+@test "a prefix of a command will do" {
+    run -0 "$FASTPATH" fiemap --raw "$MNT/file"
+    expect_line " *4194304 .*"
+    run -1 "$FASTPATH" fiemap-sharedx "$MNT/file"
+    [[ $output = *"unknown command 'fiemap-sharedx'"* ]]
+    run -1 "$FASTPATH" '' "$MNT/file"
+    [[ $output = *"unknown command ''"* ]]
+}
+
+@test "global options stand before the command and after it" {
+    run -0 "$FASTPATH" --format json fiemap-shared "$MNT/file"
+    expect_json .total.file_count 1
+    run -0 "$FASTPATH" fiemap-shared "$MNT/file" --format json
+    expect_json .total.file_count 1
+    run -1 "$FASTPATH" --format xml fiemap-shared "$MNT/file"
+    [[ $output = *"unknown format 'xml': text or json expected"* ]]
+}
+
+@test "usage errors exit with 1" {
+    run -1 "$FASTPATH"
+    [[ $output = *"no command given"* ]]
+    run -1 "$FASTPATH" fiemap-shared
+    [[ $output = *"btrfs-fastpath fiemap-shared: at least 1 argument expected, 0 given"* ]]
+    run -1 "$FASTPATH" fiemap-shared --nonsense "$MNT/file"
+    [[ $output = *"unrecognized option '--nonsense'"* ]]
+    run -1 "$FASTPATH" --nonsense
+    run -1 "$FASTPATH" fiemap-shared --range
+    run -1 "$FASTPATH" fiemap-shared -s --extents "$MNT/file"
+    [[ $output = *"--summarize leaves no room"* ]]
+}
+
+@test "a name that begins with a dash comes behind --" {
+    mkdir "$MNT/within"
+    cp "$MNT/tiny" "$MNT/within/-dash"
+    cd "$MNT/within"
+    run -0 fiemap_shared_json -- -dash
+    expect_json '.["fiemap-shared"][0].path' -dash
+}
+
+# -- memory --
+
+# scatter FILE COUNT: as many extents, a hole behind each
+scatter() {
+    python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+for number in range(int(sys.argv[2])):
+    os.pwrite(fd, b"x" * 4096, number * 8192)
+os.fsync(fd)' "$1" "$2"
+}
+
+# peak_after NAME: the peak of the program that reads names from descriptor 7, after file NAME.
+# The complaint about the missing file behind it tells when that is.
+peak_after() {
+    printf '%s\0%s\0' "$1" "$1-is-done" >&7
+    until grep -qF -- "$1-is-done" "$BATS_TEST_TMPDIR/errors"; do
+        kill -0 "$pid"
+        sleep 0.05
+    done
+    awk '/^VmHWM/ { print $2 }' "/proc/$pid/status"
+}
+
+@test "memory does not grow with the number of extents" {
+    local format small large pid
+
+    ! is_sanitized || skip "sanitizers keep what was freed"
+    mkdir "$MNT/within"
+    scatter "$MNT/within/small" 15000
+    scatter "$MNT/within/large" 60000
+    for format in text json; do
+        rm -f "$BATS_TEST_TMPDIR/list"
+        mkfifo "$BATS_TEST_TMPDIR/list"
+        "$FASTPATH" --format $format fiemap-shared --extents --files0-from="$BATS_TEST_TMPDIR/list" \
+            >"$BATS_TEST_TMPDIR/answer" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+        pid=$!
+        exec 7>"$BATS_TEST_TMPDIR/list"
+        small=$(peak_after "$MNT/within/small")
+        large=$(peak_after "$MNT/within/large")
+        exec 7>&-
+        wait "$pid" || [ $? = 1 ]
+        [ "$(grep -c 4096 "$BATS_TEST_TMPDIR/answer")" -ge 75000 ] ||
+            [ "$(grep -c 4.00KiB "$BATS_TEST_TMPDIR/answer")" -ge 75000 ]
+        [ $((large - small)) -lt 1024 ] || fail "$format: $small KiB, then $large KiB"
+    done
 }
