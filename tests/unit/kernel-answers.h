@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_KERNEL_ANSWERS_H
+#define FASTPATH_KERNEL_ANSWERS_H
+
+#include <stdint.h>
+
+#include <linux/fiemap.h>
+
+#include "backref.h"
+#include "ioctl-mock.h"
+#include "tree-search.h"
+
+/*
+ * Entries of the ioctl mock's table, request and answer in the kernel's own form.
+ * ERROR is the errno to fail with, or 0.
+ */
+
+/* How many extents a call of the fiemap iterator has room for. */
+#define FIEMAP_ROOM 4096
+
+/* FS_IOC_FIEMAP of START and LENGTH with ROOM for extents. COUNT is reported even without room. */
+void expect_fiemap(uint64_t start, uint64_t length, uint32_t flags, uint32_t room,
+		   const struct fiemap_extent *extents, uint32_t count, int error);
+
+/* What a search asks for: one objectid and one type. */
+struct search_key {
+	uint64_t tree;
+	uint64_t objectid;
+	uint32_t type;
+	uint64_t min_offset;
+	uint64_t max_offset;
+};
+
+/* BTRFS_IOC_TREE_SEARCH_V2, answered with ITEMS; what they point to is copied. */
+void expect_tree_search(const struct search_key *key, const struct tree_item *items, uint32_t count,
+			int error);
+
+/* The same with SIZE bytes of ANSWER, which are said to be COUNT items. */
+void expect_raw_tree_search(const struct search_key *key, const void *answer, size_t size,
+			    uint32_t count);
+
+/* BTRFS_IOC_LOGICAL_INO_V2 with a buffer of SIZE bytes. */
+void expect_logical_ino(uint64_t bytenr, uint64_t size, const struct extent_ref *refs,
+			uint32_t count, uint32_t bytes_missing, uint32_t missed, int error);
+
+#endif

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "block-map.h"
+#include "cleanup.h"
+#include "test.h"
+
+static const struct block_kind kinds[] = {
+	{ "hole", '.', "0" },
+	{ "exclusive", 'x', "32" },
+	{ "shared", 'S', "31" },
+};
+
+#define LEGEND ". hole  x exclusive  S shared\n"
+
+static struct block_map *new_map(struct byte_range range, size_t width)
+{
+	struct block_map *map;
+
+	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds), range, width), 0);
+	return map;
+}
+
+static char *printed(const struct block_map *map, bool colour)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	assert_non_null(stream);
+	block_map_print(map, stream, colour);
+	assert_int_equal(fclose(stream), 0);
+	return text;
+}
+
+static void assert_printed(struct block_map *map, const char *expected)
+{
+	CLEANUP_FREE char *text = printed(map, false);
+
+	assert_string_equal(text, expected);
+	block_map_free(map);
+}
+
+static void test_nothing_added(void **state)
+{
+	(void)state;
+	assert_printed(new_map((struct byte_range){ 0, MIB(1) }, 8), "........\n" LEGEND);
+}
+
+static void test_kinds(void **state)
+{
+	struct block_map *map = new_map((struct byte_range){ 0, 80 }, 8);
+
+	(void)state;
+	block_map_add(map, 1, (struct byte_range){ 0, 20 });
+	block_map_add(map, 2, (struct byte_range){ 30, 30 });
+	assert_printed(map, "xx.SSS..\n" LEGEND);
+}
+
+/* Each block is drawn as what covers most of it. */
+static void test_largest_part(void **state)
+{
+	struct block_map *map = new_map((struct byte_range){ 0, 50 }, 5);
+
+	(void)state;
+	/* 4 of 10: still a hole; 6 of 10; 4 and 5; 5 and 4; pieces that add up to 6 */
+	block_map_add(map, 1, (struct byte_range){ 0, 4 });
+	block_map_add(map, 1, (struct byte_range){ 10, 6 });
+	block_map_add(map, 1, (struct byte_range){ 20, 4 });
+	block_map_add(map, 2, (struct byte_range){ 24, 5 });
+	block_map_add(map, 1, (struct byte_range){ 30, 5 });
+	block_map_add(map, 2, (struct byte_range){ 35, 4 });
+	for (uint64_t i = 40; i < 46; i++)
+		block_map_add(map, 2, (struct byte_range){ i, 1 });
+	assert_printed(map, ".xSxS\n" LEGEND);
+}
+
+static void test_what_lies_outside_the_range(void **state)
+{
+	struct block_map *map = new_map((struct byte_range){ 100, 40 }, 4);
+
+	(void)state;
+	block_map_add(map, 2, (struct byte_range){ 0, 100 });
+	block_map_add(map, 2, (struct byte_range){ 140, 10 });
+	block_map_add(map, 2, (struct byte_range){ 200, UINT64_MAX });
+	block_map_add(map, 1, (struct byte_range){ 0, 110 });
+	block_map_add(map, 2, (struct byte_range){ 130, UINT64_MAX });
+	assert_printed(map, "x..S\n" LEGEND);
+}
+
+static void test_file_shorter_than_the_width(void **state)
+{
+	struct block_map *map = new_map((struct byte_range){ 0, 3 }, 80);
+
+	(void)state;
+	block_map_add(map, 1, (struct byte_range){ 1, 1 });
+	assert_printed(map, ".x.\n" LEGEND);
+}
+
+static void test_empty_file(void **state)
+{
+	struct block_map *map = new_map((struct byte_range){ 0, 0 }, 80);
+
+	(void)state;
+	block_map_add(map, 1, (struct byte_range){ 0, 1 });
+	assert_printed(map, "\n" LEGEND);
+}
+
+static void test_largest_file(void **state)
+{
+	struct block_map *map = new_map(WHOLE_FILE, 4);
+
+	(void)state;
+	block_map_add(map, 1, (struct byte_range){ 0, UINT64_MAX / 2 });
+	block_map_add(map, 2, (struct byte_range){ UINT64_MAX / 4 * 3 + 3, UINT64_MAX });
+	assert_printed(map, "xx.S\n" LEGEND);
+}
+
+static void test_colour(void **state)
+{
+	struct block_map *map = new_map((struct byte_range){ 0, 40 }, 4);
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	block_map_add(map, 2, (struct byte_range){ 10, 20 });
+	text = printed(map, true);
+	assert_string_equal(text, "\033[0m.\033[31mSS\033[0m.\033[0m\n"
+				  "\033[0m.\033[0m hole  \033[32mx\033[0m exclusive  "
+				  "\033[31mS\033[0m shared\n");
+	block_map_free(map);
+}
+
+/* The kind that most of BYTES belong to, the first of several; a hole only if it beats them all. */
+static size_t kind_of(const unsigned char *bytes, size_t count)
+{
+	size_t covered[ARRAY_SIZE(kinds)] = { 0 };
+	size_t best = 1;
+
+	for (size_t i = 0; i < count; i++)
+		covered[bytes[i]]++;
+	for (size_t kind = 2; kind < ARRAY_SIZE(kinds); kind++)
+		if (covered[kind] > covered[best])
+			best = kind;
+	return covered[0] > covered[best] ? 0 : best;
+}
+
+/* Blocks need not be of the same size: block N begins at LENGTH * N / WIDTH. */
+static void test_against_a_byte_map(void **state)
+{
+	(void)state;
+	srand(1);
+	for (size_t round = 0; round < 300; round++) {
+		unsigned char bytes[500] = { 0 };
+		const size_t length = 1 + rand() % sizeof(bytes);
+		const size_t width = 1 + rand() % 100;
+		const size_t blocks = width < length ? width : length;
+		struct block_map *map = new_map((struct byte_range){ 1000, length }, width);
+		CLEANUP_FREE char *text = NULL;
+
+		for (size_t start = 0; start < length;) {
+			size_t part = 1 + rand() % 40;
+			size_t kind = rand() % ARRAY_SIZE(kinds);
+
+			if (part > length - start)
+				part = length - start;
+			if (kind)
+				block_map_add(map, kind, (struct byte_range){ 1000 + start, part });
+			memset(bytes + start, kind, part);
+			start += part;
+		}
+
+		text = printed(map, false);
+		assert_int_equal(strcspn(text, "\n"), blocks);
+		for (size_t block = 0; block < blocks; block++) {
+			size_t first = length * block / blocks;
+			size_t end = length * (block + 1) / blocks;
+
+			assert_int_equal(text[block],
+					 kinds[kind_of(bytes + first, end - first)].symbol);
+		}
+		block_map_free(map);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_added),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_largest_part),
+		cmocka_unit_test(test_what_lies_outside_the_range),
+		cmocka_unit_test(test_file_shorter_than_the_width),
+		cmocka_unit_test(test_empty_file),
+		cmocka_unit_test(test_largest_file),
+		cmocka_unit_test(test_colour),
+		cmocka_unit_test(test_against_a_byte_map),
+	};
+
+	return cmocka_run_group_tests_name("block-map", tests, NULL, NULL);
+}

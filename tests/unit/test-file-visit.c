@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "file-visit.h"
+#include "test.h"
+
+static struct stat status_of(dev_t device, ino_t inode, nlink_t links)
+{
+	return (struct stat){ .st_dev = device, .st_ino = inode, .st_nlink = links };
+}
+
+static bool is_first(struct file_visit *visit, struct stat status)
+{
+	int ret = file_visit_is_first(visit, &status);
+
+	assert_true(ret == 0 || ret == 1);
+	return ret;
+}
+
+static void test_file_with_one_name(void **state)
+{
+	struct file_visit visit;
+
+	(void)state;
+	assert_int_equal(file_visit_init(&visit, false), 0);
+	assert_true(is_first(&visit, status_of(1, 10, 1)));
+	/* a walk comes to it once, so it need not be remembered */
+	assert_true(is_first(&visit, status_of(1, 10, 1)));
+	file_visit_free(&visit);
+}
+
+static void test_file_with_several_names(void **state)
+{
+	struct file_visit visit;
+
+	(void)state;
+	assert_int_equal(file_visit_init(&visit, false), 0);
+	assert_true(is_first(&visit, status_of(1, 10, 2)));
+	assert_false(is_first(&visit, status_of(1, 10, 2)));
+	/* another subvolume's file of the same number */
+	assert_true(is_first(&visit, status_of(2, 10, 2)));
+	file_visit_free(&visit);
+}
+
+static void test_paths_that_overlap(void **state)
+{
+	struct file_visit visit;
+
+	(void)state;
+	assert_int_equal(file_visit_init(&visit, true), 0);
+	assert_true(is_first(&visit, status_of(1, 10, 1)));
+	assert_false(is_first(&visit, status_of(1, 10, 1)));
+	file_visit_free(&visit);
+}
+
+static void test_check(void **state)
+{
+	static const struct {
+		struct found_file file;
+		bool is_fine;
+		int error;
+	} cases[] = {
+		{ { .type = S_IFREG }, true, 0 },
+		{ { .type = S_IFDIR }, false, 0 },
+		{ { .type = S_IFIFO }, false, 0 },
+		{ { .type = S_IFCHR }, false, 0 },
+		{ { .error = -ENOTTY }, false, 0 },
+		{ { .error = -EACCES }, false, -EACCES },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct failure failure = file_visit_check(&cases[i].file);
+
+		assert_int_equal(!failure.action, cases[i].is_fine);
+		assert_int_equal(failure.error, cases[i].error);
+	}
+}
+
+/* What was found as a file may be something else by the time that it is opened. */
+static void test_open(void **state)
+{
+	char directory[] = "/tmp/test-file-visit-XXXXXX";
+	struct failure failure;
+	struct stat status;
+	int fd;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chdir(directory), 0);
+	fd = open("file", O_WRONLY | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(symlink("file", "link"), 0);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+
+	assert_null(file_visit_open("file", false, &fd, &status).action);
+	assert_true(S_ISREG(status.st_mode));
+	close(fd);
+	assert_null(file_visit_open("link", true, &fd, &status).action);
+	close(fd);
+	failure = file_visit_open("link", false, &fd, &status);
+	assert_int_equal(failure.error, -ELOOP);
+	failure = file_visit_open("missing", false, &fd, &status);
+	assert_int_equal(failure.error, -ENOENT);
+	/* must not wait for a writer */
+	failure = file_visit_open("fifo", false, &fd, &status);
+	assert_non_null(failure.action);
+	assert_int_equal(failure.error, 0);
+	close(fd);
+
+	unlink("file");
+	unlink("link");
+	unlink("fifo");
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static void test_failed(void **state)
+{
+	const struct failure vanished = { "cannot open", -ENOENT };
+	const struct failure denied = { "cannot open", -EACCES };
+	struct file_visit visit;
+
+	(void)state;
+	assert_int_equal(file_visit_init(&visit, false), 0);
+	file_visit_failed(&visit, "found", false, vanished);
+	assert_int_equal(visit.status, STATUS_OK);
+	file_visit_failed(&visit, "found", false, denied);
+	assert_int_equal(visit.status, STATUS_ERROR);
+
+	visit.status = STATUS_OK;
+	file_visit_failed(&visit, "named", true, vanished);
+	assert_int_equal(visit.status, STATUS_ERROR);
+	file_visit_free(&visit);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file_with_one_name),
+		cmocka_unit_test(test_file_with_several_names),
+		cmocka_unit_test(test_paths_that_overlap),
+		cmocka_unit_test(test_check),
+		cmocka_unit_test(test_open),
+		cmocka_unit_test(test_failed),
+	};
+
+	return cmocka_run_group_tests_name("file-visit", tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "cleanup.h"
+#include "json.h"
+#include "test.h"
+
+#define HEADER "{\n  \"__header\": {\n    \"version\": \"1\"\n  }"
+
+static struct json_writer json;
+static char *text;
+static size_t text_size;
+
+static int setup(void **state)
+{
+	FILE *stream = open_memstream(&text, &text_size);
+
+	(void)state;
+	if (!stream)
+		return -1;
+	json_begin(&json, stream);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(text);
+	return 0;
+}
+
+/* Ends the writing; the text is then complete. */
+static void end(void)
+{
+	json_end(&json);
+	assert_int_equal(fclose(json.stream), 0);
+}
+
+static void assert_text(const char *expected)
+{
+	end();
+	assert_string_equal(text, expected);
+}
+
+/* The text as an independent reader has it, to be freed with json_object_put(). */
+static struct json_object *read_back(void)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *object;
+
+	end();
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	object = json_tokener_parse_ex(tokener, text, text_size);
+	assert_int_equal(json_tokener_get_error(tokener), json_tokener_success);
+	json_tokener_free(tokener);
+	return object;
+}
+
+static void assert_string_member(struct json_object *object, const char *key, const char *expected)
+{
+	struct json_object *member;
+
+	assert_true(json_object_object_get_ex(object, key, &member));
+	assert_string_equal(json_object_get_string(member), expected);
+}
+
+static void test_header_alone(void **state)
+{
+	(void)state;
+	assert_text(HEADER "\n}\n");
+}
+
+static void test_values(void **state)
+{
+	(void)state;
+	json_add_uint(&json, "zero", 0);
+	json_add_uint(&json, "largest", UINT64_MAX);
+	json_add_bool(&json, "yes", true);
+	json_add_bool(&json, "no", false);
+	json_add_null(&json, "none");
+	json_add_string(&json, "text", "a/b");
+	assert_text(HEADER ",\n"
+			   "  \"zero\": 0,\n"
+			   "  \"largest\": 18446744073709551615,\n"
+			   "  \"yes\": true,\n"
+			   "  \"no\": false,\n"
+			   "  \"none\": null,\n"
+			   "  \"text\": \"a/b\"\n"
+			   "}\n");
+}
+
+static void test_nesting(void **state)
+{
+	(void)state;
+	json_begin_array(&json, "list");
+	json_add_uint(&json, NULL, 1);
+	json_begin_object(&json, NULL);
+	json_add_uint(&json, "two", 2);
+	json_begin_array(&json, "three");
+	json_add_string(&json, NULL, "x");
+	json_end_array(&json);
+	json_end_object(&json);
+	json_end_array(&json);
+	json_add_uint(&json, "after", 3);
+	assert_text(HEADER ",\n"
+			   "  \"list\": [\n"
+			   "    1,\n"
+			   "    {\n"
+			   "      \"two\": 2,\n"
+			   "      \"three\": [\n"
+			   "        \"x\"\n"
+			   "      ]\n"
+			   "    }\n"
+			   "  ],\n"
+			   "  \"after\": 3\n"
+			   "}\n");
+}
+
+static void test_empty_containers(void **state)
+{
+	(void)state;
+	json_begin_array(&json, "array");
+	json_end_array(&json);
+	json_begin_object(&json, "object");
+	json_end_object(&json);
+	json_begin_array(&json, "arrays");
+	json_begin_array(&json, NULL);
+	json_end_array(&json);
+	json_begin_array(&json, NULL);
+	json_end_array(&json);
+	json_end_array(&json);
+	assert_text(HEADER ",\n"
+			   "  \"array\": [],\n"
+			   "  \"object\": {},\n"
+			   "  \"arrays\": [\n"
+			   "    [],\n"
+			   "    []\n"
+			   "  ]\n"
+			   "}\n");
+}
+
+/* The top object takes one level. */
+static void test_deepest_nesting(void **state)
+{
+	struct json_object *object;
+
+	(void)state;
+	for (size_t i = 0; i < JSON_DEPTH - 2; i++)
+		json_begin_object(&json, "deeper");
+	json_add_bool(&json, "bottom", true);
+	for (size_t i = 0; i < JSON_DEPTH - 2; i++)
+		json_end_object(&json);
+
+	object = read_back();
+	for (struct json_object *level = object, *next; level; level = next) {
+		if (!json_object_object_get_ex(level, "deeper", &next)) {
+			assert_true(json_object_object_get_ex(level, "bottom", &next));
+			break;
+		}
+	}
+	json_object_put(object);
+}
+
+/* Strings come back as they were, whatever is in them. */
+static void test_escapes(void **state)
+{
+	static const char *const strings[] = {
+		"", "\"", "\\", "a\"b\\c/d", "\b\f\n\r\t", "\001\037", "\x7f", "\033[31m", "\xc2\x9b",
+		"gr\xc3\xb6\xc3\x9f" "e", "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "</script>",
+	};
+	struct json_object *object;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		json_add_string(&json, (char[]){ 'A' + i, '\0' }, strings[i]);
+	json_add_string(&json, "key \"with\" \n", "x");
+	object = read_back();
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		assert_string_member(object, (char[]){ 'A' + i, '\0' }, strings[i]);
+	assert_string_member(object, "key \"with\" \n", "x");
+	json_object_put(object);
+
+	/* no control byte reaches a terminal */
+	for (size_t i = 0; i < text_size; i++)
+		assert_true(text[i] == '\n' || (unsigned char)text[i] >= ' ');
+}
+
+static void test_utf8_name(void **state)
+{
+	struct json_object *object;
+
+	(void)state;
+	json_add_name(&json, "path", "gr\xc3\xb6\xc3\x9f" "e\n\\");
+	object = read_back();
+	assert_string_member(object, "path", "gr\xc3\xb6\xc3\x9f" "e\n\\");
+	assert_false(json_object_object_get_ex(object, "path_encoding", NULL));
+	json_object_put(object);
+}
+
+static void test_other_name(void **state)
+{
+	struct json_object *object;
+
+	(void)state;
+	json_add_name(&json, "path", "gr\xf6" "e\n\\");
+	object = read_back();
+	assert_string_member(object, "path", "gr\\xf6" "e\\x0a\\\\");
+	assert_string_member(object, "path_encoding", "escaped");
+	json_object_put(object);
+}
+
+/* There is no key in an array that the encoding could be told with. */
+static void test_names_in_an_array(void **state)
+{
+	struct json_object *object, *array;
+
+	(void)state;
+	json_begin_array(&json, "paths");
+	json_add_name(&json, NULL, "a");
+	json_add_name(&json, NULL, "\xff");
+	json_end_array(&json);
+	object = read_back();
+	assert_true(json_object_object_get_ex(object, "paths", &array));
+	assert_int_equal(json_object_array_length(array), 2);
+	assert_string_equal(json_object_get_string(json_object_array_get_idx(array, 0)), "a");
+	assert_string_equal(json_object_get_string(json_object_array_get_idx(array, 1)), "\\xff");
+	json_object_put(object);
+}
+
+#define JSON_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		JSON_TEST(test_header_alone),
+		JSON_TEST(test_values),
+		JSON_TEST(test_nesting),
+		JSON_TEST(test_empty_containers),
+		JSON_TEST(test_deepest_nesting),
+		JSON_TEST(test_escapes),
+		JSON_TEST(test_utf8_name),
+		JSON_TEST(test_other_name),
+		JSON_TEST(test_names_in_an_array),
+	};
+
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "name-escape.h"
+#include "test.h"
+
+static void assert_escaped(const char *name, const char *expected)
+{
+	CLEANUP_FREE char *escaped = escape_name(name);
+
+	assert_non_null(escaped);
+	assert_string_equal(escaped, expected);
+}
+
+static void assert_quoted(const char *name, const char *expected)
+{
+	CLEANUP_FREE char *quoted = quote_name(name);
+
+	assert_non_null(quoted);
+	assert_string_equal(quoted, expected);
+}
+
+static void test_every_byte(void **state)
+{
+	(void)state;
+	for (unsigned int byte = 1; byte <= 0xff; byte++) {
+		const char name[] = { byte, '\0' };
+		char expected[8];
+
+		if (byte == '\\')
+			strcpy(expected, "\\\\");
+		else if (byte < 0x20 || byte >= 0x7f)
+			sprintf(expected, "\\x%02x", byte);
+		else
+			strcpy(expected, name);
+		assert_escaped(name, expected);
+		assert_int_equal(name_is_utf8(name), byte < 0x80);
+	}
+}
+
+static void test_names(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "", "" },
+		{ "plain name.txt", "plain name.txt" },
+		{ "it's", "it's" },
+		{ "a\\b", "a\\\\b" },
+		{ "\\x41", "\\\\x41" },
+		{ "line\nbreak\ttab", "line\\x0abreak\\x09tab" },
+		{ "\033[31mred", "\\x1b[31mred" },
+		{ "gr\xc3\xb6\xc3\x9f" "e", "gr\xc3\xb6\xc3\x9f" "e" },
+		{ "\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac" },
+		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
+		/* latin-1, and UTF-8 after it */
+		{ "gr\xf6" "e\xc3\xb6", "gr\\xf6" "e\xc3\xb6" },
+		/* C1 controls, the first character after them, DEL */
+		{ "\xc2\x80", "\\xc2\\x80" },
+		{ "\xc2\x9b" "31m", "\\xc2\\x9b31m" },
+		{ "\xc2\x9f", "\\xc2\\x9f" },
+		{ "\xc2\xa0", "\xc2\xa0" },
+		{ "\x7f", "\\x7f" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_escaped(cases[i][0], cases[i][1]);
+}
+
+static void test_quoted_names(void **state)
+{
+	(void)state;
+	assert_quoted("", "''");
+	assert_quoted("name", "'name'");
+	assert_quoted("it's", "'it\\'s'");
+	assert_quoted("a\\'b", "'a\\\\\\'b'");
+	assert_quoted("\n\xff", "'\\x0a\\xff'");
+}
+
+static void test_well_formed_utf8(void **state)
+{
+	static const char *const names[] = {
+		"", "a", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xec\xbf\xbf",
+		/* next to the surrogates, the last of the basic plane, the first and last of all */
+		"\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+		"\xf4\x8f\xbf\xbf",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_true(name_is_utf8(names[i]));
+}
+
+static void test_malformed_utf8(void **state)
+{
+	static const char *const names[] = {
+		/* a continuation alone, characters cut off, at the end and by another */
+		"\x80", "\xbf", "\xc2", "\xe0\xa0", "\xf0\x90\x80", "\xc2" "a", "\xe0\xa0" "a",
+		"\xf0\x90\x80" "a", "\xc2\xc2\x80",
+		/* overlong forms */
+		"\xc0\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\x80", "\xe0\x9f\xbf",
+		"\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
+		/* surrogates */
+		"\xed\xa0\x80", "\xed\xbf\xbf", "\xed\xa0\x80\xed\xb0\x80",
+		/* beyond the last character */
+		"\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf8\x88\x80\x80\x80", "\xfe", "\xff",
+		/* after something good */
+		"abc\xff", "\xc3\xb6\xc3",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		CLEANUP_FREE char *escaped = escape_name(names[i]);
+
+		assert_false(name_is_utf8(names[i]));
+		assert_non_null(escaped);
+		assert_true(name_is_utf8(escaped));
+		assert_non_null(strstr(escaped, "\\x"));
+	}
+}
+
+/* Undoes escape_name(). */
+static void unescape(const char *escaped, char *name)
+{
+	while (*escaped) {
+		unsigned int byte;
+
+		if (escaped[0] != '\\') {
+			*name++ = *escaped++;
+		} else if (escaped[1] == '\\') {
+			*name++ = '\\';
+			escaped += 2;
+		} else {
+			assert_int_equal(sscanf(escaped, "\\x%02x", &byte), 1);
+			*name++ = byte;
+			escaped += 4;
+		}
+	}
+	*name = '\0';
+}
+
+static void assert_can_be_undone(const char *name)
+{
+	CLEANUP_FREE char *escaped = escape_name(name);
+	char again[8];
+
+	assert_non_null(escaped);
+	assert_true(name_is_utf8(escaped));
+	unescape(escaped, again);
+	assert_string_equal(again, name);
+}
+
+/* No two names look the same, since each can be had back. */
+static void test_escaping_can_be_undone(void **state)
+{
+	static const unsigned char bytes[] = {
+		'\\', 'x', '0', 'a', 0x1b, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf,
+		0xc2, 0xc3, 0xe0, 0xed, 0xef, 0xf0, 0xf4, 0xff,
+	};
+	const size_t count = ARRAY_SIZE(bytes);
+
+	(void)state;
+	for (unsigned int i = 1; i <= 0xffff; i++) {
+		const char name[] = { i & 0xff, i >> 8, '\0' };
+
+		if (name[0])
+			assert_can_be_undone(name);
+	}
+	for (size_t i = 0; i < count * count * count * count; i++) {
+		const char name[] = {
+			bytes[i % count], bytes[i / count % count],
+			bytes[i / count / count % count], bytes[i / count / count / count], '\0',
+		};
+
+		assert_can_be_undone(name);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_every_byte),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_quoted_names),
+		cmocka_unit_test(test_well_formed_utf8),
+		cmocka_unit_test(test_malformed_utf8),
+		cmocka_unit_test(test_escaping_can_be_undone),
+	};
+
+	return cmocka_run_group_tests_name("name-escape", tests, NULL, NULL);
+}

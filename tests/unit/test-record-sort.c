@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record-sort.h"
+#include "test.h"
+
+/* Room for the fewest records that a sort ever has room for. */
+#define TINY 1
+
+struct record {
+	uint64_t key;
+	uint64_t count;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	return (x->key > y->key) - (x->key < y->key);
+}
+
+static bool merge_equal(void *record, const void *next)
+{
+	struct record *r = record;
+	const struct record *n = next;
+
+	if (r->key != n->key)
+		return false;
+	r->count += n->count;
+	return true;
+}
+
+static bool merge_never(void *record, const void *next)
+{
+	(void)record;
+	(void)next;
+	return false;
+}
+
+static const struct record_sort_ops merging = { sizeof(struct record), compare, merge_equal };
+static const struct record_sort_ops keeping = { sizeof(struct record), compare, merge_never };
+
+/* What write() does; the program is linked with -Wl,--wrap=write. */
+static enum { WRITE_ALL, WRITE_IN_PIECES, WRITE_FULL_DISK } write_mode;
+static unsigned int write_count;
+
+ssize_t __real_write(int fd, const void *data, size_t size);
+ssize_t __wrap_write(int fd, const void *data, size_t size);
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	write_count++;
+	if (write_mode == WRITE_FULL_DISK) {
+		errno = ENOSPC;
+		return -1;
+	}
+	if (write_mode == WRITE_IN_PIECES && write_count % 2) {
+		errno = EINTR;
+		return -1;
+	}
+	if (write_mode == WRITE_IN_PIECES && size > 7)
+		size = 7;
+	return __real_write(fd, data, size);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	write_mode = WRITE_ALL;
+	write_count = 0;
+	srand(1);
+	return unsetenv("TMPDIR");
+}
+
+static void assert_next(struct record_sort *sort, uint64_t key, uint64_t count)
+{
+	struct record record;
+
+	assert_int_equal(record_sort_next(sort, &record), 1);
+	assert_int_equal(record.key, key);
+	assert_int_equal(record.count, count);
+}
+
+static void assert_end(struct record_sort *sort)
+{
+	struct record record;
+
+	assert_int_equal(record_sort_next(sort, &record), 0);
+	assert_int_equal(record_sort_next(sort, &record), 0);
+}
+
+static struct record *random_records(size_t count, uint64_t key_limit)
+{
+	struct record *records = calloc(count, sizeof(*records));
+
+	assert_non_null(records);
+	for (size_t i = 0; i < count; i++)
+		records[i] = (struct record){ .key = rand() % key_limit, .count = 1 };
+	return records;
+}
+
+/* Sorts RECORDS both ways and compares. */
+static void compare_with_qsort(struct record *records, size_t count,
+			       const struct record_sort_ops *ops, size_t memory)
+{
+	struct record_sort *sort;
+
+	assert_int_equal(record_sort_new(&sort, ops, memory), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(record_sort_add(sort, &records[i]), 0);
+	assert_int_equal(record_sort_finish(sort), 0);
+
+	qsort(records, count, sizeof(*records), compare);
+	for (size_t i = 0; i < count;) {
+		struct record expected = records[i++];
+
+		while (i < count && ops->merge(&expected, &records[i]))
+			i++;
+		assert_next(sort, expected.key, expected.count);
+	}
+	assert_end(sort);
+	record_sort_free(sort);
+}
+
+static void test_empty(void **state)
+{
+	(void)state;
+	compare_with_qsort(NULL, 0, &merging, TINY);
+	assert_int_equal(write_count, 0);
+}
+
+static void test_one_record(void **state)
+{
+	struct record record = { 7, 1 };
+
+	(void)state;
+	compare_with_qsort(&record, 1, &merging, TINY);
+	assert_int_equal(write_count, 0);
+}
+
+static void test_random_in_memory(void **state)
+{
+	struct record *records = random_records(5000, 1000);
+
+	(void)state;
+	compare_with_qsort(records, 5000, &merging, 5000 * sizeof(*records));
+	compare_with_qsort(records, 5000, &keeping, 5000 * sizeof(*records));
+	assert_int_equal(write_count, 0);
+	free(records);
+}
+
+static void test_random_in_many_runs(void **state)
+{
+	static const uint64_t key_limits[] = { 10, 1000, RAND_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(key_limits); i++) {
+		for (size_t count = 1; count < 6000; count = count * 3 + 1) {
+			struct record *records = random_records(count, key_limits[i]);
+
+			compare_with_qsort(records, count, &merging, TINY);
+			free(records);
+			records = random_records(count, key_limits[i]);
+			compare_with_qsort(records, count, &keeping, TINY);
+			free(records);
+		}
+	}
+	/* there were runs to speak of */
+	assert_true(write_count > 100);
+}
+
+/* Runs longer than the buffers through which they are read back. */
+static void test_runs_longer_than_their_buffer(void **state)
+{
+	struct record *records = random_records(20000, RAND_MAX);
+
+	(void)state;
+	compare_with_qsort(records, 20000, &keeping, 5000 * sizeof(*records));
+	assert_in_range(write_count, 2, 10);
+	free(records);
+}
+
+/* The same keys in every run become one record each. */
+static void test_merges_across_runs(void **state)
+{
+	struct record_sort *sort;
+
+	(void)state;
+	assert_int_equal(record_sort_new(&sort, &merging, TINY), 0);
+	for (size_t round = 0; round < 10; round++) {
+		for (uint64_t key = 40; key > 0; key--) {
+			const struct record record = { key, 1 };
+
+			assert_int_equal(record_sort_add(sort, &record), 0);
+		}
+	}
+	assert_int_equal(record_sort_finish(sort), 0);
+	assert_true(write_count > 2);
+	for (uint64_t key = 1; key <= 40; key++)
+		assert_next(sort, key, 10);
+	assert_end(sort);
+	record_sort_free(sort);
+}
+
+/* However many there are, what merges at once takes no room. */
+static void test_merging_neighbours_do_not_spill(void **state)
+{
+	struct record_sort *sort;
+
+	(void)state;
+	assert_int_equal(record_sort_new(&sort, &merging, TINY), 0);
+	for (size_t i = 0; i < 100000; i++) {
+		const struct record record = { i / 20000, 1 };
+
+		assert_int_equal(record_sort_add(sort, &record), 0);
+	}
+	assert_int_equal(record_sort_finish(sort), 0);
+	assert_int_equal(write_count, 0);
+	for (uint64_t key = 0; key < 5; key++)
+		assert_next(sort, key, 20000);
+	assert_end(sort);
+	record_sort_free(sort);
+}
+
+static void test_writes_in_pieces(void **state)
+{
+	struct record *records = random_records(500, RAND_MAX);
+
+	(void)state;
+	write_mode = WRITE_IN_PIECES;
+	compare_with_qsort(records, 500, &keeping, TINY);
+	assert_true(write_count > 1000);
+	free(records);
+}
+
+/* Adds different records until that fails. */
+static int add_until_error(struct record_sort *sort)
+{
+	for (uint64_t key = 0; key < 1000; key++) {
+		const struct record record = { key, 1 };
+		int ret = record_sort_add(sort, &record);
+
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static void assert_spilling_fails(int expected)
+{
+	struct record_sort *sort;
+
+	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
+	assert_int_equal(add_until_error(sort), expected);
+	record_sort_free(sort);
+}
+
+static void test_full_disk(void **state)
+{
+	(void)state;
+	write_mode = WRITE_FULL_DISK;
+	assert_spilling_fails(-ENOSPC);
+}
+
+static void test_disk_is_full_at_the_end(void **state)
+{
+	struct record_sort *sort;
+
+	(void)state;
+	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
+	assert_int_equal(add_until_error(sort), 0);
+	write_mode = WRITE_FULL_DISK;
+	assert_int_equal(record_sort_finish(sort), -ENOSPC);
+	record_sort_free(sort);
+}
+
+static void test_unusable_temporary_directory(void **state)
+{
+	(void)state;
+	setenv("TMPDIR", "/nonexistent/directory", 1);
+	assert_spilling_fails(-ENOENT);
+	setenv("TMPDIR", "/dev/null", 1);
+	assert_spilling_fails(-ENOTDIR);
+}
+
+/* proc has neither unnamed temporary files nor room for named ones. */
+static void test_temporary_directory_without_temporary_files(void **state)
+{
+	struct record_sort *sort;
+
+	(void)state;
+	setenv("TMPDIR", "/proc/self", 1);
+	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
+	assert_true(add_until_error(sort) < 0);
+	record_sort_free(sort);
+}
+
+static void test_empty_temporary_directory_is_the_default(void **state)
+{
+	struct record *records = random_records(100, RAND_MAX);
+
+	(void)state;
+	setenv("TMPDIR", "", 1);
+	compare_with_qsort(records, 100, &keeping, TINY);
+	assert_true(write_count > 0);
+	free(records);
+}
+
+/* Nothing that an interrupted program leaves behind: the file has no name from the start. */
+static void test_temporary_file_has_no_name(void **state)
+{
+	char directory[] = "/tmp/test-record-sort-XXXXXX";
+	struct record_sort *sort;
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	setenv("TMPDIR", directory, 1);
+	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
+	assert_int_equal(add_until_error(sort), 0);
+	assert_true(write_count > 0);
+	assert_int_equal(rmdir(directory), 0);
+	record_sort_free(sort);
+}
+
+/* The descriptor that the next open() gets, hence the temporary file's. */
+static int next_fd(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+static void test_temporary_file_cut_short(void **state)
+{
+	const int fd = next_fd();
+	struct record_sort *sort;
+	struct record record;
+
+	(void)state;
+	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
+	assert_int_equal(add_until_error(sort), 0);
+	assert_int_equal(record_sort_finish(sort), 0);
+	assert_int_equal(ftruncate(fd, 100), 0);
+	assert_int_equal(record_sort_next(sort, &record), -EIO);
+	record_sort_free(sort);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_empty, setup),
+		cmocka_unit_test_setup(test_one_record, setup),
+		cmocka_unit_test_setup(test_random_in_memory, setup),
+		cmocka_unit_test_setup(test_random_in_many_runs, setup),
+		cmocka_unit_test_setup(test_runs_longer_than_their_buffer, setup),
+		cmocka_unit_test_setup(test_merges_across_runs, setup),
+		cmocka_unit_test_setup(test_merging_neighbours_do_not_spill, setup),
+		cmocka_unit_test_setup(test_writes_in_pieces, setup),
+		cmocka_unit_test_setup(test_full_disk, setup),
+		cmocka_unit_test_setup(test_disk_is_full_at_the_end, setup),
+		cmocka_unit_test_setup(test_unusable_temporary_directory, setup),
+		cmocka_unit_test_setup(test_temporary_directory_without_temporary_files, setup),
+		cmocka_unit_test_setup(test_empty_temporary_directory_is_the_default, setup),
+		cmocka_unit_test_setup(test_temporary_file_has_no_name, setup),
+		cmocka_unit_test_setup(test_temporary_file_cut_short, setup),
+	};
+
+	return cmocka_run_group_tests_name("record-sort", tests, NULL, NULL);
+}
