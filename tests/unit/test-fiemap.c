@@ -329,6 +329,24 @@ static void test_empty_extents_are_left_out(void **state)
 	assert_ends_with(0);
 }
 
+/* Asking again from the same place would never end. */
+static void test_empty_extent_is_no_progress(void **state)
+{
+	static const struct fiemap_extent ahead[] = { EXTENT(KIB(8), MIB(1), 0, 0) };
+	static const struct fiemap_extent first[] = { EXTENT(0, MIB(1), KIB(4), 0) };
+
+	(void)state;
+	expect_whole(ahead, 1, 0);
+	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
+	assert_ends_with(-EPROTO);
+
+	expect_whole(first, 1, 0);
+	expect_fiemap(KIB(4), UINT64_MAX - KIB(4), 0, FIEMAP_ROOM, ahead, 1, 0);
+	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
+	assert_next(0, MIB(1), KIB(4), 0);
+	assert_ends_with(-EPROTO);
+}
+
 /* Between two calls the file was rewritten with larger extents. */
 static void test_extent_that_starts_before_the_position_is_cut(void **state)
 {
@@ -490,6 +508,7 @@ int main(void)
 		ITERATOR_TEST(test_extents_out_of_order),
 		ITERATOR_TEST(test_extent_that_overflows),
 		ITERATOR_TEST(test_empty_extents_are_left_out),
+		ITERATOR_TEST(test_empty_extent_is_no_progress),
 		ITERATOR_TEST(test_extent_that_starts_before_the_position_is_cut),
 		cmocka_unit_test(test_check_truncated_header),
 		cmocka_unit_test(test_check_truncated_extent),
