@@ -142,6 +142,14 @@ static int call_logical_ino(int fd, uint64_t bytenr, void *container, size_t siz
 	return ret < 0 ? ret : 0;
 }
 
+/* Others may be added in the meantime, hence more than what was missing. */
+static size_t larger_answer(size_t size, uint32_t missing)
+{
+	uint64_t wanted = 2 * (uint64_t)size + missing;
+
+	return wanted < LARGEST_ANSWER ? wanted : LARGEST_ANSWER;
+}
+
 int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
 			 struct extent_ref **ret_refs, size_t *ret_count, bool *ret_complete)
 {
@@ -150,8 +158,6 @@ int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
 	int ret;
 
 	for (;;) {
-		uint32_t missing;
-
 		if (size > query->size) {
 			ret = query_resize(query, size);
 			if (ret < 0)
@@ -164,11 +170,9 @@ int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
 		if (ret < 0)
 			return ret;
 
-		missing = query->container->bytes_missing;
 		if (!query->container->elem_missed || size == LARGEST_ANSWER)
 			break;
-		/* Others may be added in the meantime, hence more than what is missing now. */
-		size = missing < LARGEST_ANSWER - 2 * size ? 2 * size + missing : LARGEST_ANSWER;
+		size = larger_answer(size, query->container->bytes_missing);
 	}
 
 	*ret_refs = (struct extent_ref *)query->container->val;

@@ -253,6 +253,16 @@ static void test_query_grows_to_the_largest_size_at_most(void **state)
 	}
 }
 
+/* References are being added while the buffer already is more than half of the largest. */
+static void test_query_grows_from_more_than_half(void **state)
+{
+	(void)state;
+	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 1, MIB(9), 1, 0);
+	expect_logical_ino(BYTENR, 2 * FIRST_SIZE + MIB(9), two_refs, 1, 24, 1, 0);
+	expect_logical_ino(BYTENR, LARGEST_SIZE, two_refs, 2, 24, 1, 0);
+	assert_two_refs(false);
+}
+
 static void test_query_stays_incomplete(void **state)
 {
 	(void)state;
@@ -403,6 +413,7 @@ int main(void)
 		QUERY_TEST(test_query_errors),
 		QUERY_TEST(test_query_grows),
 		QUERY_TEST(test_query_grows_to_the_largest_size_at_most),
+		QUERY_TEST(test_query_grows_from_more_than_half),
 		QUERY_TEST(test_query_stays_incomplete),
 		QUERY_TEST(test_query_count_beyond_the_buffer),
 		MOCKED_TEST(test_names),
