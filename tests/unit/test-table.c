@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "table.h"
+#include "test.h"
+
+static const struct table_column columns[] = {
+	{ "NUMBER", 8, false },
+	{ "NAME", 10, true },
+};
+
+static FILE *captured;
+static int saved_stdout;
+
+/* Tables go to standard output, which belongs to the test protocol. */
+static void capture_begin(void)
+{
+	fflush(stdout);
+	captured = tmpfile();
+	assert_non_null(captured);
+	saved_stdout = dup(STDOUT_FILENO);
+	assert_true(saved_stdout >= 0);
+	dup2(fileno(captured), STDOUT_FILENO);
+}
+
+/* Gives standard output back, and what went to it. */
+static char *capture_end(void)
+{
+	char *text;
+	long size;
+
+	fflush(stdout);
+	dup2(saved_stdout, STDOUT_FILENO);
+	close(saved_stdout);
+	fseek(captured, 0, SEEK_END);
+	size = ftell(captured);
+	rewind(captured);
+	text = calloc(1, size + 1);
+	assert_non_null(text);
+	assert_int_equal(fread(text, 1, size, captured), size);
+	fclose(captured);
+	return text;
+}
+
+static int add_row(struct table *table, const char *number, const char *name)
+{
+	return table_begin_row(table) || table_cell(table, number) || table_cell(table, name);
+}
+
+static void test_few_rows(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct table *table;
+	int failed = 0;
+
+	(void)state;
+	capture_begin();
+	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
+	failed |= add_row(table, "1", "one");
+	failed |= add_row(table, "1000", "a thousand and more");
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	assert_string_equal(text, "  NUMBER NAME\n"
+				  "       1 one\n"
+				  "    1000 a thousand and more\n");
+}
+
+static void test_no_rows(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct table *table;
+	int failed;
+
+	(void)state;
+	capture_begin();
+	failed = table_new(&table, columns, ARRAY_SIZE(columns));
+	failed |= table_flush(table);
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	assert_string_equal(text, "");
+}
+
+/* Rows that come in several parts look as if they came in one. */
+static void test_many_rows(void **state)
+{
+	const size_t row_count = 2000;
+	CLEANUP_FREE char *text = NULL;
+	struct table *table;
+	int failed;
+	char *line;
+
+	(void)state;
+	capture_begin();
+	failed = table_new(&table, columns, ARRAY_SIZE(columns));
+	for (size_t i = 0; i < row_count; i++) {
+		char number[32];
+
+		snprintf(number, sizeof(number), "%zu", i);
+		failed |= add_row(table, number, "x");
+		if (i % 700 == 0)
+			failed |= table_flush(table);
+	}
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+
+	line = strtok(text, "\n");
+	assert_string_equal(line, "  NUMBER NAME");
+	for (size_t i = 0; i < row_count; i++) {
+		char expected[32];
+
+		snprintf(expected, sizeof(expected), "%8zu x", i);
+		line = strtok(NULL, "\n");
+		assert_non_null(line);
+		/* the last column may be filled up */
+		line[strcspn(line, "x") + 1] = '\0';
+		assert_string_equal(line, expected);
+	}
+	assert_null(strtok(NULL, "\n"));
+}
+
+/* Names are longer than any terminal is wide. */
+static void test_nothing_is_cut(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	char name[1000];
+	struct table *table;
+	int failed;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	setenv("COLUMNS", "20", 1);
+	capture_begin();
+	failed = table_new(&table, columns, ARRAY_SIZE(columns));
+	failed |= add_row(table, "18446744073709551615", name);
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	assert_non_null(strstr(text, "18446744073709551615 "));
+	assert_non_null(strstr(text, name));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_few_rows),
+		cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_many_rows),
+		cmocka_unit_test(test_nothing_is_cut),
+	};
+
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
