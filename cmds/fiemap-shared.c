@@ -102,6 +102,10 @@ static bool wants_details(const struct arguments *arguments)
 
 static error_t check_arguments(const struct arguments *arguments)
 {
+	if (arguments->only && !arguments->extents && !arguments->owners && !arguments->why) {
+		error("--only restricts --extents, --owners and --why, and none of them is given");
+		return EINVAL;
+	}
 	if (arguments->summarize && wants_details(arguments)) {
 		error("--summarize leaves no room for the report on each file");
 		return EINVAL;
@@ -290,7 +294,7 @@ static void report_total(struct scan *scan)
 		json_end_object(&scan->json);
 		return;
 	}
-	if (!arguments->summarize && scan->file_count <= 1)
+	if (!arguments->summarize && (scan->file_count == 1 || !scan->set))
 		return;
 	if (wants_details(arguments))
 		putchar('\n');
@@ -697,6 +701,8 @@ static const struct extent_owners_ops owners_ops = {
 	.progress = report_owner_progress,
 };
 
+static char *const no_names[] = { NULL };
+
 static void json_owner(struct json_writer *json, const struct extent_owner *owner,
 		       const struct owner_name *name)
 {
@@ -711,11 +717,8 @@ static void json_owner(struct json_writer *json, const struct extent_owner *owne
 		json_add_name(json, "path", name->names[0]);
 	else
 		json_add_null(json, "path");
-	json_begin_array(json, "paths");
-	for (char **path = name->names; path && *path; path++)
-		json_add_name(json, NULL, *path);
-	json_end_array(json);
-	json_add_bool(json, "more_paths", name->more_names);
+	json_add_names(json, "paths", name->names ? name->names : no_names);
+	json_add_bool(json, "paths_complete", name->complete);
 	if (name->directory)
 		json_add_name(json, "mounted_at", name->directory);
 	else
@@ -725,25 +728,17 @@ static void json_owner(struct json_writer *json, const struct extent_owner *owne
 	json_end_object(json);
 }
 
-/* One row; PATH is joined to the directory that the subvolume is mounted at. */
+/* PLACE is the owner's path, or why there is none. */
 static int print_owner_row(struct table *table, const struct extent_owner *owner,
-			   const struct owner_name *name, const char *path,
-			   struct size_format format)
+			   const char *subvolume, const char *place, struct size_format format)
 {
-	const char *directory = name->directory ? name->directory : "";
-	const char *separator = name->directory && strcmp(directory, "/") != 0 ? "/" : "";
-	CLEANUP_FREE char *joined = NULL;
 	char text[UNITS_TEXT_SIZE];
 	int ret;
 
-	if (asprintf(&joined, "%s%s%s", directory, separator, path ? path : "") < 0) {
-		joined = NULL;
-		return -ENOMEM;
-	}
 	ret = table_begin_row(table);
 	if (ret < 0)
 		return ret;
-	ret |= table_cell(table, name->subvolume ? name->subvolume : "(deleted)");
+	ret |= table_cell(table, subvolume ? subvolume : "(deleted)");
 	snprintf(text, sizeof(text), "%" PRIu64, owner->subvolid);
 	ret |= table_cell(table, text);
 	snprintf(text, sizeof(text), "%" PRIu64, owner->inode);
@@ -751,23 +746,38 @@ static int print_owner_row(struct table *table, const struct extent_owner *owner
 	snprintf(text, sizeof(text), "%" PRIu64, owner->extent_count);
 	ret |= table_cell(table, text);
 	ret |= table_cell(table, format_size(text, owner->bytes, format));
-	ret |= table_cell(table, path ? joined : "(no name)");
+	ret |= table_cell(table, place);
 	return ret ? -ENOMEM : 0;
+}
+
+/* PATH below the directory that its subvolume is mounted at, if it is; the caller frees it. */
+static char *mounted_path(const struct owner_name *name, const char *path)
+{
+	const char *directory = name->directory ? name->directory : "";
+	const char *separator = name->directory && strcmp(directory, "/") != 0 ? "/" : "";
+	char *joined;
+
+	return asprintf(&joined, "%s%s%s", directory, separator, path) < 0 ? NULL : joined;
 }
 
 static int print_owner(struct table *table, const struct extent_owner *owner,
 		       const struct owner_name *name, struct size_format format)
 {
+	int ret = 0;
+
 	if (!name->names || !name->names[0])
-		return print_owner_row(table, owner, name, NULL, format);
+		return print_owner_row(table, owner, name->subvolume, "(no name)", format);
 
-	for (char **path = name->names; *path; path++) {
-		int ret = print_owner_row(table, owner, name, *path, format);
+	for (char **path = name->names; ret == 0 && *path; path++) {
+		CLEANUP_FREE char *place = mounted_path(name, *path);
 
-		if (ret < 0)
-			return ret;
+		if (!place)
+			return -ENOMEM;
+		ret = print_owner_row(table, owner, name->subvolume, place, format);
 	}
-	return 0;
+	if (ret == 0 && !name->complete)
+		ret = print_owner_row(table, owner, name->subvolume, "(and maybe more)", format);
+	return ret;
 }
 
 static int report_owner_list(struct details *details)

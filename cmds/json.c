@@ -124,18 +124,49 @@ void json_add_string(struct json_writer *json, const char *key, const char *valu
 	put_value(json, json_object_new_string(value));
 }
 
-void json_add_name(struct json_writer *json, const char *key, const char *name)
+static void add_escaped(struct json_writer *json, const char *key, const char *name)
 {
-	CLEANUP_FREE char *escaped = NULL;
+	CLEANUP_FREE char *escaped = escape_name(name);
+
+	json_add_string(json, key, escaped ? escaped : "?");
+}
+
+static void add_encoding(struct json_writer *json, const char *key)
+{
 	CLEANUP_FREE char *encoding_key = NULL;
 
+	if (asprintf(&encoding_key, "%s_encoding", key) < 0) {
+		encoding_key = NULL;
+		return;
+	}
+	json_add_string(json, encoding_key, "escaped");
+}
+
+void json_add_name(struct json_writer *json, const char *key, const char *name)
+{
 	if (name_is_utf8(name)) {
 		json_add_string(json, key, name);
 		return;
 	}
+	add_escaped(json, key, name);
+	add_encoding(json, key);
+}
 
-	escaped = escape_name(name);
-	json_add_string(json, key, escaped ? escaped : "?");
-	if (key && asprintf(&encoding_key, "%s_encoding", key) >= 0)
-		json_add_string(json, encoding_key, "escaped");
+void json_add_names(struct json_writer *json, const char *key, char *const *names)
+{
+	bool all_utf8 = true;
+
+	for (char *const *name = names; *name; name++)
+		all_utf8 = all_utf8 && name_is_utf8(*name);
+
+	json_begin_array(json, key);
+	for (char *const *name = names; *name; name++) {
+		if (all_utf8)
+			json_add_string(json, NULL, *name);
+		else
+			add_escaped(json, NULL, *name);
+	}
+	json_end_array(json);
+	if (!all_utf8)
+		add_encoding(json, key);
 }

@@ -34,9 +34,12 @@ void json_add_null(struct json_writer *json, const char *key);
 void json_add_string(struct json_writer *json, const char *key, const char *value);
 
 /*
- * A file name. One that is not UTF-8 is written as escape_name() has it, and a member
- * KEY_encoding with the value "escaped" follows (inside an object).
+ * A file name in an object. One that is not UTF-8 is written as escape_name() has it, and a
+ * member KEY_encoding with the value "escaped" follows.
  */
 void json_add_name(struct json_writer *json, const char *key, const char *name);
+
+/* An array of names, NULL-terminated; all escaped and marked so if one of them is not UTF-8. */
+void json_add_names(struct json_writer *json, const char *key, char *const *names);
 
 #endif

@@ -225,6 +225,8 @@ int mapped_extent_clip(struct mapped_extent *extent, struct byte_range range)
 
 	if (extent->bytenr && !(extent->flags & FIEMAP_EXTENT_ENCODED))
 		extent->bytenr += start - extent->offset;
+	if (end < extent_end)
+		extent->flags &= ~FIEMAP_EXTENT_LAST;
 	extent->offset = start;
 	extent->length = end - start;
 	return 1;

@@ -79,7 +79,8 @@ int fiemap_count(int fd, struct byte_range range, uint32_t *ret_count);
 
 /*
  * Cut EXTENT to RANGE. The bytenr moves with the start, except for encoded
- * (compressed) extents, whose bytes have no address of their own.
+ * (compressed) extents, whose bytes have no address of their own. What is cut at its end is no
+ * longer the last extent.
  * Returns 1, or 0 if nothing is left of it (then EXTENT is unchanged).
  */
 int mapped_extent_clip(struct mapped_extent *extent, struct byte_range range);

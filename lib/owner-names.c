@@ -118,7 +118,7 @@ int owner_names_find(struct owner_names *names, const struct extent_owner *owner
 		.subvolume = names->subvolume,
 		.directory = names->directory,
 		.names = names->names,
-		.more_names = names->names && !complete,
+		.complete = complete,
 	};
 	return 0;
 }

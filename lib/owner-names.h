@@ -15,8 +15,8 @@ struct owner_name {
 	const char *directory;
 	/* relative to the subvolume, NULL-terminated; NULL if the inode has no name (any more) */
 	char **names;
-	/* there are names that are not listed */
-	bool more_names;
+	/* these are all; false also where no more than one could be asked for */
+	bool complete;
 };
 
 struct owner_names;

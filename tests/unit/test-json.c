@@ -214,21 +214,42 @@ static void test_other_name(void **state)
 	json_object_put(object);
 }
 
-/* There is no key in an array that the encoding could be told with. */
-static void test_names_in_an_array(void **state)
+static const char *name_at(struct json_object *array, size_t index)
 {
+	return json_object_get_string(json_object_array_get_idx(array, index));
+}
+
+static void test_utf8_names(void **state)
+{
+	char *const names[] = { "a", "b\\x", NULL };
 	struct json_object *object, *array;
 
 	(void)state;
-	json_begin_array(&json, "paths");
-	json_add_name(&json, NULL, "a");
-	json_add_name(&json, NULL, "\xff");
-	json_end_array(&json);
+	json_add_names(&json, "paths", names);
 	object = read_back();
 	assert_true(json_object_object_get_ex(object, "paths", &array));
 	assert_int_equal(json_object_array_length(array), 2);
-	assert_string_equal(json_object_get_string(json_object_array_get_idx(array, 0)), "a");
-	assert_string_equal(json_object_get_string(json_object_array_get_idx(array, 1)), "\\xff");
+	assert_string_equal(name_at(array, 0), "a");
+	assert_string_equal(name_at(array, 1), "b\\x");
+	assert_false(json_object_object_get_ex(object, "paths_encoding", NULL));
+	json_object_put(object);
+}
+
+/* One name that is not UTF-8 makes all of them escaped, so that one mark says it of all. */
+static void test_other_names(void **state)
+{
+	char *const names[] = { "a", "b\\x", "\xff", NULL };
+	struct json_object *object, *array;
+
+	(void)state;
+	json_add_names(&json, "paths", names);
+	object = read_back();
+	assert_true(json_object_object_get_ex(object, "paths", &array));
+	assert_int_equal(json_object_array_length(array), 3);
+	assert_string_equal(name_at(array, 0), "a");
+	assert_string_equal(name_at(array, 1), "b\\\\x");
+	assert_string_equal(name_at(array, 2), "\\xff");
+	assert_string_member(object, "paths_encoding", "escaped");
 	json_object_put(object);
 }
 
@@ -245,7 +266,8 @@ int main(void)
 		JSON_TEST(test_escapes),
 		JSON_TEST(test_utf8_name),
 		JSON_TEST(test_other_name),
-		JSON_TEST(test_names_in_an_array),
+		JSON_TEST(test_utf8_names),
+		JSON_TEST(test_other_names),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
