@@ -2,6 +2,8 @@
 # complete.bash BASH-COMPLETION LINE [FILE...]: what bash offers at the end of LINE, one a line, after
 # it has read FILE...; without any the completion is loaded as bash does when it is first needed.
 
+# Copies of a completion that load each other are an error, not a hang.
+FUNCNEST=100
 line=$2
 # shellcheck source=/dev/null
 source "$1"

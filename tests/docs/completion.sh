@@ -155,13 +155,14 @@ if [ -r "$native" ]; then
 	loaded="$native $ours"
 	expect_ours_after_inspect
 	expect_all_native
-	loaded=
 
 	setting="btrfs, two copies of it"
 	stage "$scratch/second"
+	loaded=$ours
 	data_dirs=$scratch/share:$scratch/second:/usr/share
 	expect_ours_after_inspect
 	expect_all_native
+	loaded=
 
 	setting="btrfs, without btrfs-fastpath beside it"
 	rm "$scratch"/share/bash-completion/completions/btrfs-fastpath
