@@ -79,7 +79,8 @@ expect_all_native()
 {
 	for line in 'btrfs ' 'btrfs sub' 'btrfs subvolume ' 'btrfs subvolume cr' 'btrfs filesystem ' \
 		'btrfs inspect-internal r' 'btrfs inspect-internal rootid ' 'btrfs inspect-internal dump-tree d' \
-		'btrfs device add ' 'btrfs send ' 'btrfs check ' 'btrfs --h' 'btrfs property get ' 'btrfs x '; do
+		'btrfs device add ' 'btrfs send ' 'btrfs check ' 'btrfs --h' 'btrfs property get ' 'btrfs x ' \
+		'btrfs inspect-internal --raw fiem'; do
 		expect as_native "$line"
 	done
 }
@@ -89,6 +90,7 @@ expect_ours_after_inspect()
 	expect includes 'btrfs inspect-internal ' fiemap-shared
 	expect includes 'btrfs inspect ' fiemap-shared
 	expect completes 'btrfs i fiem' fiemap-shared
+	expect completes 'btrfs -q i f' fiemap-shared
 	expect completes 'btrfs --format json inspect fiem' fiemap-shared
 	expect completes 'btrfs inspect fiemap-shared --ti' --timing
 	expect completes 'btrfs inspect-internal fiemap-shared --format=' json text
