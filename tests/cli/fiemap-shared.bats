@@ -575,7 +575,7 @@ expect_errors() {
     mount -o loop "$BATS_TEST_TMPDIR/ext4.image" "$BATS_TEST_TMPDIR/ext4"
     echo other | tee "$BATS_TEST_TMPDIR/tmpfs/file" >"$BATS_TEST_TMPDIR/ext4/file"
 
-    for option in --only=shared --extents --owners --timing; do
+    for option in --sync --extents --owners --timing; do
         run -1 --separate-stderr timeout 60 "$FASTPATH" --format json fiemap-shared $option "$MNT/within/directory" \
             "$MNT/file" "$MNT/missing" "$MNT/within/fifo" "$MNT/within/device" "$MNT/within/socket" \
             "$BATS_TEST_TMPDIR/tmpfs/file" "$BATS_TEST_TMPDIR/ext4/file" "$MNT/quarters" /dev/null \
@@ -606,12 +606,12 @@ expect_errors() {
 
 @test "without privilege --owners, --why and --cold say so, and the rest is printed" {
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --raw --extents --owners "$MNT/file"
-    [[ $stderr = *"ERROR: --owners needs CAP_SYS_ADMIN (root)"* ]]
+    [[ $stderr = *"ERROR: --owners and --why need CAP_SYS_ADMIN (root)"* ]]
     expect_line " *0 +[0-9]+ +4194304 shared,last *"
     expect_line " *4194304 +0 +4194304 .* $MNT/file"
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --raw --why "$MNT/file" "$MNT/tiny"
     [ "$(grep -c CAP_SYS_ADMIN <<<"$stderr")" = 1 ]
-    [[ $stderr = *"ERROR: --why needs CAP_SYS_ADMIN (root)"* ]]
+    [[ $stderr = *"ERROR: --owners and --why need CAP_SYS_ADMIN (root)"* ]]
     expect_line " *4194304 +0 +4194304 .* total"
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --cold "$MNT/file"
     [[ $stderr = *"ERROR: --cold must write to /proc/sys/vm/drop_caches, which only root may"* ]]
