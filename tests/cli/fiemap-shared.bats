@@ -614,7 +614,7 @@ expect_errors() {
     [[ $stderr = *"ERROR: --owners and --why need CAP_SYS_ADMIN (root)"* ]]
     expect_line " *4194304 +0 +4194304 .* total"
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --cold "$MNT/file"
-    [[ $stderr = *"ERROR: --cold must write to /proc/sys/vm/drop_caches, which only root may"* ]]
+    [[ $stderr = *"ERROR: --cold must write to /proc/sys/vm/drop_caches, which needs root"* ]]
     expect_line "Warm: .*"
     refuse_line "Cold: .*"
 }
