@@ -159,7 +159,7 @@ static int show_help(char **argv)
 		printf("    btrfs %s %s %s\n        %s\n", group_name, commands[i].name,
 		       commands[i].arguments, commands[i].summary);
 	}
-	if (fflush(stdout) == 0)
+	if (!fflush(stdout) && !ferror(stdout))
 		return status;
 	error("cannot write to standard output: %s", strerror(errno));
 	return status ? status : STATUS_ERROR;
