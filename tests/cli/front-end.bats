@@ -141,8 +141,6 @@ our_names() {
     same no-such-group --help
     same -v
     same -vv
-    same -x inspect rootid "$MNT"
-    same -- inspect rootid "$MNT"
     same --format
     same --log
     same --format bogus inspect rootid "$MNT"
@@ -152,7 +150,22 @@ our_names() {
     same inspect -h
     same help inspect
     same inspect no-such-command --help
-    same "$MNT" inspect fiemap-shared "$MNT/file"
+}
+
+@test "what is not our command to the letter goes to btrfs-progs" {
+    for option in - -- -x -vx -xv --verb --quie=1 --format-json --logs=x --help --version --full; do
+        same "$option" inspect fiemap-shared "$MNT/file"
+    done
+    for group in '' x inspect-internal- inspect-internals Inspect fiemap-shared; do
+        same "$group" fiemap-shared "$MNT/file"
+    done
+    for name in '' - -v -h help x fiemap-shared- fiemap-sharedx Fiemap; do
+        same inspect "$name" "$MNT/file"
+    done
+    same inspect
+    same inspect -v fiemap-shared "$MNT/file"
+    same --format inspect fiemap-shared "$MNT/file"
+    same fiemap-shared "$MNT/file"
 }
 
 @test "real uses of btrfs-progs" {
