@@ -171,7 +171,7 @@ static void test_escapes(void **state)
 {
 	static const char *const strings[] = {
 		"", "\"", "\\", "a\"b\\c/d", "\b\f\n\r\t", "\001\037", "\x7f", "\033[31m", "\xc2\x9b",
-		"gr\xc3\xb6\xc3\x9f" "e", "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "</script>",
+		("gr\xc3\xb6\xc3\x9f" "e"), "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "</script>",
 	};
 	struct json_object *object;
 
