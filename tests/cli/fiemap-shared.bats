@@ -147,6 +147,8 @@ is_sanitized() {
     expect_json '.["fiemap-shared"][0].decisions | add' 1
     run -1 fiemap_shared --only both "$MNT/quarters"
     [[ $output = *"--only knows shared and exclusive, not 'both'"* ]]
+    run -1 fiemap_shared --only shared "$MNT/quarters"
+    [[ $output = *"--only restricts --extents, --owners and --why"* ]]
 }
 
 @test "--owners names who else holds the extents" {
@@ -233,6 +235,13 @@ repeat() {
     whole=$(json '.["fiemap-shared"][0].extents[0].bytenr')
     run -0 fiemap_shared_json --extents --range 64K: "$MNT/file"
     expect_json '.["fiemap-shared"][0].extents[0].bytenr' "$((whole + 65536))"
+}
+
+@test "--range leaves last to the extent that reaches the end of the file" {
+    run -0 fiemap_shared_json --extents --range 0:64K "$MNT/file"
+    expect_json '.["fiemap-shared"][0].extents[-1].flags | tojson' '["shared"]'
+    run -0 fiemap_shared_json --extents --range 64K: "$MNT/file"
+    expect_json '.["fiemap-shared"][0].extents[-1].flags | tojson' '["shared","last"]'
 }
 
 @test "--range beyond the end of the file holds nothing" {
