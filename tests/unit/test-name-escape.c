@@ -53,14 +53,14 @@ static void test_names(void **state)
 		{ "\\x41", "\\\\x41" },
 		{ "line\nbreak\ttab", "line\\x0abreak\\x09tab" },
 		{ "\033[31mred", "\\x1b[31mred" },
-		{ "gr\xc3\xb6\xc3\x9f" "e", "gr\xc3\xb6\xc3\x9f" "e" },
+		{ "stra\xc3\x9f\x65", "stra\xc3\x9f\x65" },
 		{ "\xe6\x97\xa5\xe6\x9c\xac", "\xe6\x97\xa5\xe6\x9c\xac" },
 		{ "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" },
 		/* latin-1, and UTF-8 after it */
-		{ "gr\xf6" "e\xc3\xb6", "gr\\xf6" "e\xc3\xb6" },
+		{ "gr\xf6\x65\xc3\xb6", "gr\\xf6\x65\xc3\xb6" },
 		/* C1 controls, the first character after them, DEL */
 		{ "\xc2\x80", "\\xc2\\x80" },
-		{ "\xc2\x9b" "31m", "\\xc2\\x9b31m" },
+		{ "\xc2\x9b\x33\x31m", "\\xc2\\x9b31m" },
 		{ "\xc2\x9f", "\\xc2\\x9f" },
 		{ "\xc2\xa0", "\xc2\xa0" },
 		{ "\x7f", "\\x7f" },
@@ -99,8 +99,8 @@ static void test_malformed_utf8(void **state)
 {
 	static const char *const names[] = {
 		/* a continuation alone, characters cut off, at the end and by another */
-		"\x80", "\xbf", "\xc2", "\xe0\xa0", "\xf0\x90\x80", "\xc2" "a", "\xe0\xa0" "a",
-		"\xf0\x90\x80" "a", "\xc2\xc2\x80",
+		"\x80", "\xbf", "\xc2", "\xe0\xa0", "\xf0\x90\x80", "\xc2\x61", "\xe0\xa0\x61",
+		"\xf0\x90\x80\x61", "\xc2\xc2\x80",
 		/* overlong forms */
 		"\xc0\x80", "\xc0\xaf", "\xc1\xbf", "\xe0\x80\x80", "\xe0\x9f\xbf",
 		"\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",
