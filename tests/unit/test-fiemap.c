@@ -33,25 +33,30 @@ static int teardown(void **state)
 	return ioctl_mock_teardown(state);
 }
 
+static void assert_extent(const struct mapped_extent *extent, uint64_t offset, uint64_t bytenr,
+			  uint64_t length, uint32_t flags)
+{
+	assert_int_equal(extent->offset, offset);
+	assert_int_equal(extent->bytenr, bytenr);
+	assert_int_equal(extent->length, length);
+	assert_int_equal(extent->flags, flags);
+}
+
 static void assert_next(uint64_t offset, uint64_t bytenr, uint64_t length, uint32_t flags)
 {
 	struct mapped_extent extent;
 
 	assert_int_equal(fiemap_iter_next(iter, &extent), 1);
-	assert_int_equal(extent.offset, offset);
-	assert_int_equal(extent.bytenr, bytenr);
-	assert_int_equal(extent.length, length);
-	assert_int_equal(extent.flags, flags);
+	assert_extent(&extent, offset, bytenr, length, flags);
 }
 
 /* Nothing more comes, and the result is not touched. */
 static void assert_ends_with(int ret)
 {
-	const struct mapped_extent untouched = { 1, 2, 3, 4 };
-	struct mapped_extent extent = untouched;
+	struct mapped_extent extent = { 1, 2, 3, 4 };
 
 	assert_int_equal(fiemap_iter_next(iter, &extent), ret);
-	assert_memory_equal(&extent, &untouched, sizeof(extent));
+	assert_extent(&extent, 1, 2, 3, 4);
 }
 
 static void expect_whole(const struct fiemap_extent *extents, uint32_t count, int error)
@@ -454,10 +459,8 @@ static void test_clip(void **state)
 		struct mapped_extent extent = cases[i].extent;
 
 		assert_int_equal(mapped_extent_clip(&extent, cases[i].range), 1);
-		assert_int_equal(extent.offset, cases[i].clipped.offset);
-		assert_int_equal(extent.bytenr, cases[i].clipped.bytenr);
-		assert_int_equal(extent.length, cases[i].clipped.length);
-		assert_int_equal(extent.flags, cases[i].clipped.flags);
+		assert_extent(&extent, cases[i].clipped.offset, cases[i].clipped.bytenr,
+			      cases[i].clipped.length, cases[i].clipped.flags);
 	}
 }
 
@@ -471,9 +474,7 @@ static void test_clip_to_nothing(void **state)
 		struct mapped_extent clipped = extent;
 
 		assert_int_equal(mapped_extent_clip(&clipped, ranges[i]), 0);
-		assert_int_equal(clipped.offset, extent.offset);
-		assert_int_equal(clipped.bytenr, extent.bytenr);
-		assert_int_equal(clipped.length, extent.length);
+		assert_extent(&clipped, extent.offset, extent.bytenr, extent.length, extent.flags);
 	}
 }
 
