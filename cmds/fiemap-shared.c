@@ -31,7 +31,7 @@
 #include "subvolume.h"
 #include "table.h"
 
-#define FILES_PER_BATCH 64
+#define FILES_PER_BATCH 256
 #define MAX_THREADS 8
 #define EXTENTS_PER_PROGRESS 4096
 #define DEFAULT_MAP_WIDTH 80
@@ -728,9 +728,13 @@ static void json_owner(struct json_writer *json, const struct extent_owner *owne
 	json_end_object(json);
 }
 
-/* PLACE is the owner's path, or why there is none. */
+/*
+ * PLACE is one of the owner's paths, or why there is none. Only the owner's first row has the
+ * figures, so that the columns can be added up.
+ */
 static int print_owner_row(struct table *table, const struct extent_owner *owner,
-			   const char *subvolume, const char *place, struct size_format format)
+			   const char *subvolume, const char *place, bool is_first,
+			   struct size_format format)
 {
 	char text[UNITS_TEXT_SIZE];
 	int ret;
@@ -744,8 +748,9 @@ static int print_owner_row(struct table *table, const struct extent_owner *owner
 	snprintf(text, sizeof(text), "%" PRIu64, owner->inode);
 	ret |= table_cell(table, text);
 	snprintf(text, sizeof(text), "%" PRIu64, owner->extent_count);
-	ret |= table_cell(table, text);
-	ret |= table_cell(table, format_size(text, owner->bytes, format));
+	ret |= table_cell(table, is_first ? text : "");
+	format_size(text, owner->bytes, format);
+	ret |= table_cell(table, is_first ? text : "");
 	ret |= table_cell(table, place);
 	return ret ? -ENOMEM : 0;
 }
@@ -766,17 +771,19 @@ static int print_owner(struct table *table, const struct extent_owner *owner,
 	int ret = 0;
 
 	if (!name->names || !name->names[0])
-		return print_owner_row(table, owner, name->subvolume, "(no name)", format);
+		return print_owner_row(table, owner, name->subvolume, "(no name)", true, format);
 
 	for (char **path = name->names; ret == 0 && *path; path++) {
 		CLEANUP_FREE char *place = mounted_path(name, *path);
 
 		if (!place)
 			return -ENOMEM;
-		ret = print_owner_row(table, owner, name->subvolume, place, format);
+		ret = print_owner_row(table, owner, name->subvolume, place, path == name->names,
+				      format);
 	}
 	if (ret == 0 && !name->complete)
-		ret = print_owner_row(table, owner, name->subvolume, "(and maybe more)", format);
+		ret = print_owner_row(table, owner, name->subvolume, "(and maybe more)", false,
+				      format);
 	return ret;
 }
 
@@ -1249,14 +1256,17 @@ static int run(const struct arguments *arguments, FILE *list)
 	ret = scan_paths(&scan, list);
 	if (arguments->global->json)
 		json_end_array(&scan.json);
-	report_total(&scan);
+	if (ret == 0)
+		report_total(&scan);
 	if (arguments->global->json)
 		json_end(&scan.json);
 	progress_clear();
 
 out:
-	if (ret < 0)
-		error("%s", strerror(-ret));
+	if (ret < 0 && arguments->files.files0_from)
+		error_path("cannot work through", arguments->files.files0_from, ret);
+	else if (ret < 0)
+		error("cannot go on: %s", strerror(-ret));
 	scan_free(&scan);
 	return ret < 0 ? STATUS_ERROR : scan.visit.status;
 }

@@ -44,21 +44,23 @@ static int parse_line(const char *line, const char *end, struct counter *ret_cou
 
 int counters_parse(const char *text, size_t size, struct counters *ret_counters)
 {
+	struct counters counters = { 0 };
 	const char *end = text + size;
 
-	ret_counters->count = 0;
 	while (text < end) {
 		const char *newline = memchr(text, '\n', end - text);
 		int ret;
 
-		if (!newline || ret_counters->count == COUNTERS_MAX)
+		if (!newline || counters.count == COUNTERS_MAX)
 			return -EPROTO;
-		ret = parse_line(text, newline, &ret_counters->list[ret_counters->count]);
+		ret = parse_line(text, newline, &counters.list[counters.count]);
 		if (ret < 0)
 			return ret;
-		ret_counters->count++;
+		counters.count++;
 		text = newline + 1;
 	}
+
+	*ret_counters = counters;
 	return 0;
 }
 

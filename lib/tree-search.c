@@ -57,7 +57,7 @@ int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id, u
 	if (!search)
 		return -ENOMEM;
 
-	search->arguments = malloc(sizeof(*search->arguments) + ANSWER_SIZE);
+	search->arguments = calloc(1, sizeof(*search->arguments) + ANSWER_SIZE);
 	if (!search->arguments) {
 		free(search);
 		return -ENOMEM;
