@@ -371,7 +371,8 @@ static void test_iterator_broken_item(void **state)
 	assert_ends_with(0, UINT64_MAX, -EPROTO);
 }
 
-#define ITERATOR_TEST(function) cmocka_unit_test_setup_teardown(function, ioctl_mock_setup, teardown)
+#define ITERATOR_TEST(function) \
+	cmocka_unit_test_setup_teardown(function, ioctl_mock_setup, teardown)
 
 int main(void)
 {
