@@ -191,7 +191,8 @@ static int spill(struct record_sort *sort)
 int record_sort_add(struct record_sort *sort, const void *record)
 {
 	if (!sort->records) {
-		sort->records = calloc(sort->capacity, sort->ops->record_size);
+		/* Not cleared: most sorts use little of it. */
+		sort->records = reallocarray(NULL, sort->capacity, sort->ops->record_size);
 		if (!sort->records)
 			return -ENOMEM;
 	}
