@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # What the scripts of this folder share. Source it; $0 is the script that was called.
 
 kernel_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -36,7 +36,11 @@ require_commands() {
     fi
 }
 
-# read_base BASE: sets what bases/BASE.conf says, and $base
+# What bases/BASE.conf says.
+suite='' source_package='' source_version='' source_sha256='' headers_package=''
+kernel_series='' config_fragments=() debug_fragments=()
+
+# read_base BASE: sets the above, and $base
 read_base() {
     base=$1
     [ -f "$kernel_dir/bases/$base.conf" ] ||
