@@ -2,6 +2,7 @@
 # What the scripts of this folder share. Source it; $0 is the script that was called.
 
 kernel_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck disable=SC2034 # fetch and build use it
 cache_dir=${XDG_CACHE_HOME:-${HOME:?}/.cache}/btrfs-fastpath
 
 die() {
@@ -74,4 +75,73 @@ tree_version() {
         $1 == "VERSION" { version = $2 }
         $1 == "PATCHLEVEL" { patchlevel = $2 }
         $1 == "SUBLEVEL" { print version "." patchlevel "." $2; exit }' "$1/Makefile"
+}
+
+# kernel_make TREE OBJECTS ARGUMENT...: the kernel's make, quietly, for objects outside the sources
+kernel_make() {
+    local tree=$1 objects=$2
+
+    shift 2
+    make --silent --no-print-directory -C "$tree" O="$objects" "$@"
+}
+
+# configure_kernel TREE OBJECTS FRAGMENT...: OBJECTS/.config from tinyconfig and configs/FRAGMENT...
+configure_kernel() {
+    local tree objects fragments log
+
+    tree=$(realpath "$1")
+    mkdir -p "$2"
+    objects=$(realpath "$2")
+    shift 2
+    fragments=("${@/#/$kernel_dir/configs/}")
+    log=$objects/configure.log
+
+    # merge_config.sh works in the current folder
+    if ! (
+        unset KCONFIG_CONFIG KCONFIG_ALLCONFIG
+        cd "$objects" &&
+            kernel_make "$tree" "$objects" tinyconfig &&
+            "$tree/scripts/kconfig/merge_config.sh" -m .config "${fragments[@]}" &&
+            kernel_make "$tree" "$objects" olddefconfig
+    ) >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        die "cannot configure the kernel in '$objects': see $log"
+    fi
+    require_options "$objects/.config" "${fragments[@]}"
+}
+
+# require_options CONFIG FRAGMENT...: what the fragments ask for is in CONFIG; of two values the last
+# one counts. A dependency that is missing makes olddefconfig drop an option without a word.
+require_options() {
+    local config=$1 lost
+
+    shift
+    lost=$(awk -v config="$config" '
+        function note(values, line,   name) {
+            if (line ~ /^# CONFIG_[A-Za-z0-9_]+ is not set$/)
+                line = substr(line, 3, length(line) - 13) "=n"
+            if (line !~ /^CONFIG_[A-Za-z0-9_]+=/)
+                return
+            name = line
+            sub(/=.*/, "", name)
+            if (!(name in values))
+                values[++values[0]] = name
+            values[name] = substr(line, length(name) + 2)
+        }
+        BEGIN {
+            while ((status = (getline line < config)) > 0)
+                note(have, line)
+            if (status < 0)
+                exit 1
+        }
+        { note(want, $0) }
+        END {
+            for (i = 1; i <= want[0]; i++) {
+                name = want[i]
+                value = name in have ? have[name] : "n"
+                if (value != want[name])
+                    printf " %s=%s", name, want[name]
+            }
+        }' "$@") || die "cannot read '$config'"
+    [ -z "$lost" ] || die "the configuration does not take:$lost"
 }
