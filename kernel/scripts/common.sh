@@ -1,7 +1,8 @@
 # shellcheck shell=bash disable=SC2034
 # What the scripts of this folder share. Source it; $0 is the script that was called.
 
-kernel_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Tests have a folder of their own.
+kernel_dir=$(realpath "${FASTPATH_KERNEL_DIR:-$(dirname "${BASH_SOURCE[0]}")/..}")
 # shellcheck disable=SC2034 # fetch and build use it
 cache_dir=${XDG_CACHE_HOME:-${HOME:?}/.cache}/btrfs-fastpath
 
@@ -144,4 +145,69 @@ require_options() {
             }
         }' "$@") || die "cannot read '$config'"
     [ -z "$lost" ] || die "the configuration does not take:$lost"
+}
+
+# A patch is FFSS-subject.patch: the number of its feature, and its own within the feature.
+features=([1]=fiemap-leaf [2]=seek-cache [3]=log-dir [4]=send-reada [5]=nocow-csum [9]=counters)
+
+# feature_of PATCH: nothing if its name does not tell
+feature_of() {
+    if [[ ${1##*/} =~ ^([0-9]{2})[0-9]{2}-[a-z0-9-]+\.patch$ ]]; then
+        printf '%s' "${features[10#${BASH_REMATCH[1]}]-}"
+    fi
+}
+
+# contains WORD LIST...
+contains() {
+    local word=$1 other
+
+    shift
+    for other; do
+        [ "$other" != "$word" ] || return 0
+    done
+    return 1
+}
+
+# list_patches DIR: the paths of the patches in DIR/series, in order; none without a series
+list_patches() {
+    local name
+
+    [ -f "$1/series" ] || return 0
+    while read -r name; do
+        printf '%s\n' "$1/$name"
+    done < <(read_series "$1")
+}
+
+# patched_files PATCH...: the names of the files that the patches make, change or delete
+patched_files() {
+    awk '
+        /^\+\+\+ / && last ~ /^--- / { print last; print }
+        { last = $0 }' "$@" |
+        sed -e 's/^....//' -e 's/\t.*//' -e '/^\/dev\/null$/d' -e 's,^[^/]*/,,' | sort -u
+}
+
+# make_scratch: $scratch is a folder for this run alone, which is gone when the script ends
+make_scratch() {
+    scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/btrfs-fastpath.XXXXXX")
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    trap 'exit 129' HUP
+}
+
+# require_base_tree TREE: TREE is a kernel of the series that read_base found
+# shellcheck disable=SC2154 # the base sets them
+require_base_tree() {
+    local version pinned=${source_version%%-*}
+
+    if [ ! -f "$1/Makefile" ] || [ ! -d "$1/fs/btrfs" ]; then
+        die "no kernel source: '$1'"
+    fi
+    version=$(tree_version "$1")
+    [ -n "$version" ] || die "no kernel source: '$1'"
+    case $version in
+    "$pinned") ;;
+    "$kernel_series".*) warn "'$1' is Linux $version, the patches were made for $pinned" ;;
+    *) die "'$1' is Linux $version, not $kernel_series.y" ;;
+    esac
 }
