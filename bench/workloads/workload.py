@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the workloads share."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+TRACING = "/sys/kernel/debug/tracing"
+
+
+def now():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+
+
+def run(*command):
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+@contextlib.contextmanager
+def mounted(device, options):
+    mount_point = tempfile.mkdtemp()
+    run("mount", "-o", options, device, mount_point)
+    try:
+        yield mount_point
+    finally:
+        run("umount", mount_point)
+        os.rmdir(mount_point)
+
+
+@contextlib.contextmanager
+def new_btrfs(image, size, *options):
+    with open(image, "wb") as file:
+        file.truncate(size)
+    run("mkfs.btrfs", "-q", image)
+    with mounted(image, ",".join(("loop",) + options)) as mount_point:
+        yield mount_point
+
+
+def slow_disk(size_mib, completion_ns, source=None):
+    """A disk in memory, with the contents of SOURCE, that completes a request after that time."""
+    configuration = "/sys/kernel/config"
+    if not os.path.ismount(configuration):
+        run("mount", "-t", "configfs", "configfs", configuration)
+    folder = f"{configuration}/nullb/memory-disk"
+    if not os.path.isdir(folder):
+        os.mkdir(folder)
+        for name, value in {"size": size_mib, "memory_backed": 1, "irqmode": 2 if completion_ns else 0,
+                            "completion_nsec": completion_ns, "hw_queue_depth": 64, "power": 1}.items():
+            write(f"{folder}/{name}", str(value))
+        disk = disk_of(folder)
+        if source:
+            run("dd", f"if={source}", f"of={disk}", "bs=1M", "conv=sparse,fsync", "status=none")
+    return disk_of(folder)
+
+
+def disk_of(folder):
+    """Linux 5.19 began to name the disk as the folder is named."""
+    name = os.path.basename(folder)
+    if not os.path.isdir(f"/sys/block/{name}"):
+        with open(f"{folder}/index", encoding="ascii") as file:
+            name = f"nullb{int(file.read())}"
+    return f"/dev/{name}"
+
+
+class counted:
+    """Counts the calls of a function of the kernel, or with RETURNS those that return that value."""
+
+    def __init__(self, function, returns=None):
+        self.event = f"{function}_{'calls' if returns is None else 'returns'}"
+        self.definition = (f"p:{self.event} {function}" if returns is None
+                           else f"r:{self.event} {function} ret=$retval:s32")
+        self.returns = returns
+        self.hits = 0
+
+    @property
+    def folder(self):
+        return f"{TRACING}/events/kprobes/{self.event}"
+
+    def __enter__(self):
+        write(f"{TRACING}/kprobe_events", self.definition, "a")
+        condition = "" if self.returns is None else f" if ret=={self.returns}"
+        write(f"{self.folder}/trigger", f"hist:keys=common_type{condition}")
+        return self
+
+    def __exit__(self, *_):
+        with open(f"{self.folder}/hist", encoding="ascii") as histogram:
+            for line in histogram:
+                if line.strip().startswith("Hits:"):
+                    self.hits = int(line.split(":")[1])
+        condition = "" if self.returns is None else f" if ret=={self.returns}"
+        write(f"{self.folder}/trigger", f"!hist:keys=common_type{condition}")
+        write(f"{TRACING}/kprobe_events", f"-:{self.event}", "a")
+
+
+def write(path, text, mode="w"):
+    with open(path, mode, encoding="ascii") as file:
+        file.write(text)
+
+
+def main(description, make, measure):
+    verb, *arguments = sys.argv[1:] or ["help"]
+    if verb == "make":
+        make(arguments[0], [int(size) for size in arguments[1:]])
+    elif verb == "run":
+        json.dump({size: measure(arguments[0], int(size)) for size in arguments[1:]}, sys.stdout)
+    else:
+        sys.exit(description)
