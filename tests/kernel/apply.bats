@@ -1,0 +1,326 @@
+#!/usr/bin/env bats
+# apply, on a kernel source of three files and patches of its own.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
+bats_require_minimum_version 1.5.0
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+APPLY=$top_srcdir/kernel/scripts/apply
+export LC_ALL=C.UTF-8
+
+# fail MESSAGE...: what the test expected and did not get
+fail() {
+    printf '%s\n' "$@" >&2
+    return 1
+}
+
+# write_source VERSION: at $TREE
+write_source() {
+    mkdir -p "$TREE/fs/btrfs"
+    printf '# a kernel\nVERSION = %s\nPATCHLEVEL = %s\nSUBLEVEL = %s\nEXTRAVERSION =\n' \
+        "${1%%.*}" "$(cut -d . -f 2 <<<"$1")" "${1##*.}" >"$TREE/Makefile"
+    seq -f 'line %g' 30 >"$TREE/fs/btrfs/one.c"
+    seq -f 'row %g' 30 >"$TREE/fs/btrfs/two.c"
+    seq -f 'neighbour %g' 30 >"$TREE/fs/btrfs/three.c"
+}
+
+# add_patch FOLDER NAME SED-SCRIPT FILE: what the script makes of the file, on top of the patches before
+add_patch() {
+    local file=fs/btrfs/$4
+
+    mkdir -p "$FASTPATH_KERNEL_DIR/$1"
+    cp "$NEXT/$file" "$BATS_TEST_TMPDIR/before"
+    sed -i "$3" "$NEXT/$file"
+    {
+        printf 'Subject: btrfs: change %s\n\nIt is slow.\n---\n' "$4"
+        diff -u --label "a/$file" --label "b/$file" "$BATS_TEST_TMPDIR/before" "$NEXT/$file" || true
+    } >"$FASTPATH_KERNEL_DIR/$1/$2"
+    echo "$2" >>"$FASTPATH_KERNEL_DIR/$1/series"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    export FASTPATH_KERNEL_DIR=$BATS_TEST_TMPDIR/kernel
+    export TMPDIR=$BATS_TEST_TMPDIR/scratch
+    TREE=$BATS_TEST_TMPDIR/tree
+    NEXT=$BATS_TEST_TMPDIR/next
+    mkdir -p "$FASTPATH_KERNEL_DIR/bases" "$TMPDIR"
+    printf 'source_version=6.1.5-2\nkernel_series=6.1\n' >"$FASTPATH_KERNEL_DIR/bases/6.1.conf"
+    write_source 6.1.5
+    cp -r "$TREE" "$NEXT"
+    add_patch 6.1 0101-line-ten.patch 's/^line 10$/line ten/' one.c
+    # it stands on the first one: that one alone does not come out again
+    add_patch 6.1 0102-line-ten-again.patch 's/^line ten$/line TEN/' one.c
+    add_patch 6.1 0501-row-five.patch '5a row five and a half' two.c
+    add_patch control/6.1 0401-row-twenty.patch '/^row 20$/d' two.c
+    cp -r "$TREE" pristine
+}
+
+teardown() {
+    [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"
+}
+
+# apply OPTION...: run by bats, for the tree
+apply() {
+    run "$APPLY" 6.1 "$TREE" "$@"
+}
+
+# expect STATUS LINE...: how the last run ended, and each line that it said
+expect() {
+    local wanted=$1
+
+    shift
+    # shellcheck disable=SC2154 # bats' run sets them
+    [ "$status" -eq "$wanted" ] || fail "status $status: $output"
+    [ "$output" = "$(printf '%s\n' "$@")" ] || fail "it says:" "$output" "and not:" "$@"
+}
+
+# expect_error PATTERN: the last run failed for the reason in its first line
+expect_error() {
+    [ "$status" -eq 1 ] || fail "status $status: $output"
+    # shellcheck disable=SC2053 # a pattern it is
+    [[ ${lines[0]} == $1 ]] || fail "it says: ${lines[0]}" "and not: $1"
+}
+
+# unchanged: the tree is what it was before, and nothing is beside its files
+unchanged() {
+    diff -r pristine "$TREE"
+}
+
+# has LINE FILE
+has() {
+    grep -qx "$1" "$TREE/fs/btrfs/$2" || fail "no '$1' in $2"
+}
+
+has_not() {
+    ! grep -qx "$1" "$TREE/fs/btrfs/$2" || fail "there is '$1' in $2"
+}
+
+@test "apply: the whole series, and nothing but it" {
+    apply
+    expect 0 "applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" \
+        "applied 0501-row-five.patch"
+    has "line TEN" one.c
+    has "row five and a half" two.c
+    has "row 20" two.c
+    [ "$(cd "$TREE" && find . -type f | sort)" = "$(cd pristine && find . -type f | sort)" ]
+}
+
+@test "apply: a second time changes nothing" {
+    apply
+    cp -a "$TREE" first
+    apply
+    expect 0 "already applied 0101-line-ten.patch" "already applied 0102-line-ten-again.patch" \
+        "already applied 0501-row-five.patch"
+    diff -r first "$TREE"
+    # not even written again: make would compile it
+    [ ! "$TREE/fs/btrfs/one.c" -nt first/fs/btrfs/one.c ]
+}
+
+@test "apply: completes what is there in part" {
+    patch -s -p1 -d "$TREE" <"$FASTPATH_KERNEL_DIR/6.1/0101-line-ten.patch"
+    apply
+    expect 0 "already applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" \
+        "applied 0501-row-five.patch"
+    has "line TEN" one.c
+}
+
+@test "apply: --without leaves the patches of a feature out" {
+    apply --without fiemap-leaf
+    expect 0 "applied 0501-row-five.patch"
+    has "line 10" one.c
+    has "row five and a half" two.c
+}
+
+@test "apply: --without and --control several times" {
+    apply --without fiemap-leaf --control send-reada --without nocow-csum
+    expect 0 "applied 0401-row-twenty.patch"
+    has "line 10" one.c
+    has "row 5" two.c
+    has_not "row 20" two.c
+}
+
+@test "apply: --without does not keep quiet about patches that are there" {
+    apply
+    cp -r "$TREE" first
+    apply --without fiemap-leaf
+    expect_error "ERROR: '$TREE' has 0101-line-ten.patch, which was not asked for: --revert first"
+    diff -r first "$TREE"
+}
+
+@test "apply: --control comes after the series" {
+    apply --control send-reada
+    expect 0 "applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" \
+        "applied 0501-row-five.patch" "applied 0401-row-twenty.patch"
+    has_not "row 20" two.c
+}
+
+@test "apply: --control of a feature without a control patch" {
+    apply --control log-dir
+    expect_error "ERROR: there is no control patch for 'log-dir' in the base '6.1'"
+    unchanged
+}
+
+@test "apply: --revert gives the source back, byte for byte" {
+    apply --control send-reada
+    apply --revert
+    expect 0 "reverted 0401-row-twenty.patch" "reverted 0501-row-five.patch" \
+        "reverted 0102-line-ten-again.patch" "reverted 0101-line-ten.patch"
+    unchanged
+}
+
+@test "apply: --revert skips what is not there" {
+    apply --without nocow-csum
+    apply --revert
+    expect 0 "not applied 0401-row-twenty.patch" "not applied 0501-row-five.patch" \
+        "reverted 0102-line-ten-again.patch" "reverted 0101-line-ten.patch"
+    unchanged
+}
+
+@test "apply: --dry-run changes nothing, in both directions" {
+    apply --dry-run --without nocow-csum
+    expect 0 "would apply 0101-line-ten.patch" "would apply 0102-line-ten-again.patch"
+    unchanged
+    apply
+    cp -r "$TREE" first
+    apply --revert --dry-run
+    expect 0 "not applied 0401-row-twenty.patch" "would revert 0501-row-five.patch" \
+        "would revert 0102-line-ten-again.patch" "would revert 0101-line-ten.patch"
+    diff -r first "$TREE"
+}
+
+@test "apply: a patch that does not fit leaves the source as it was" {
+    sed -i 's/^row 6$/row six/' "$TREE/fs/btrfs/two.c"
+    rm -r pristine
+    cp -r "$TREE" pristine
+    apply
+    expect_error "ERROR: 0501-row-five.patch does not fit '$TREE': fs/btrfs/two.c: hunk #1 at line 3"
+    unchanged
+    apply --dry-run
+    expect_error "ERROR: 0501-row-five.patch does not fit *"
+}
+
+@test "apply: a file that is not there" {
+    rm "$TREE/fs/btrfs/two.c" pristine/fs/btrfs/two.c
+    apply
+    expect_error "ERROR: 0501-row-five.patch does not fit '$TREE': *fs/btrfs/two.c*"
+    unchanged
+}
+
+@test "apply: a patch that makes a file, and one that deletes one" {
+    printf 'Subject: x\n---\n--- /dev/null\n+++ b/fs/btrfs/new.c\n@@ -0,0 +1 @@\n+new\n' \
+        >"$FASTPATH_KERNEL_DIR/6.1/0901-new.patch"
+    {
+        printf 'Subject: x\n---\n--- a/fs/btrfs/three.c\n+++ /dev/null\n@@ -1,30 +0,0 @@\n'
+        sed 's/^/-/' "$TREE/fs/btrfs/three.c"
+    } >"$FASTPATH_KERNEL_DIR/6.1/0902-no-three.patch"
+    printf '%s\n' 0901-new.patch 0902-no-three.patch >"$FASTPATH_KERNEL_DIR/6.1/series"
+    apply
+    expect 0 "applied 0901-new.patch" "applied 0902-no-three.patch"
+    has new new.c
+    [ ! -e "$TREE/fs/btrfs/three.c" ]
+    apply --revert
+    [ "$status" -eq 0 ]
+    unchanged
+}
+
+@test "apply: a hard link of a file keeps what it had" {
+    cp -al "$TREE" linked
+    apply
+    [ "$status" -eq 0 ]
+    diff -r pristine linked
+}
+
+@test "apply: another 6.1.y is tried, with a warning" {
+    sed -i 's/^SUBLEVEL.*/SUBLEVEL = 7/' "$TREE/Makefile"
+    apply
+    expect 0 "WARNING: '$TREE' is Linux 6.1.7, the patches were made for 6.1.5" \
+        "applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" "applied 0501-row-five.patch"
+}
+
+@test "apply: a patch may have moved, but not changed its neighbours" {
+    sed -i '1i one more' "$TREE/fs/btrfs/one.c"
+    apply
+    [ "$status" -eq 0 ]
+    has "line TEN" one.c
+}
+
+@test "apply: another series is refused" {
+    rm -r "$TREE"
+    for version in 6.6.5 5.1.5 6.10.5; do
+        write_source "$version"
+        apply
+        expect_error "ERROR: '$TREE' is Linux $version, not 6.1.y"
+        has "line 10" one.c
+    done
+}
+
+@test "apply: no kernel source" {
+    run "$APPLY" 6.1 "$BATS_TEST_TMPDIR"
+    expect_error "ERROR: no kernel source: '$BATS_TEST_TMPDIR'"
+    run "$APPLY" 6.1 "$BATS_TEST_TMPDIR/nothing"
+    expect_error "ERROR: no kernel source: '$BATS_TEST_TMPDIR/nothing'"
+    echo 'all:' >"$TREE/Makefile"
+    apply
+    expect_error "ERROR: no kernel source: '$TREE'"
+}
+
+@test "apply: unknown features, bases and options" {
+    apply --without fiemap
+    expect_error "ERROR: no such feature: 'fiemap' (there are: fiemap-leaf *"
+    apply --control everything
+    expect_error "ERROR: no such feature: 'everything' *"
+    apply --control
+    expect_error "ERROR: *--control*"
+    run "$APPLY" 9.9 "$TREE"
+    expect_error "ERROR: no such base: '9.9' (there are: 6.1)"
+    apply --fast
+    expect_error "ERROR: unknown option: '--fast'"
+    apply another
+    expect_error "ERROR: a base and a tree are needed"
+    apply --revert --without log-dir
+    expect_error "ERROR: --revert takes out every patch*"
+    unchanged
+}
+
+@test "apply: a series that names a patch that is not there" {
+    echo 0999-gone.patch >>"$FASTPATH_KERNEL_DIR/6.1/series"
+    apply
+    expect_error "ERROR: *'$FASTPATH_KERNEL_DIR/6.1/0999-gone.patch'"
+    unchanged
+}
+
+# apply_with_read_only DIR: run by bats, for the tree, while nobody can write to DIR
+apply_with_read_only() {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    # shellcheck disable=SC2016 # a script for another shell
+    run unshare --mount bash -c '
+        mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 77
+        ! touch "$1/probe" 2>/dev/null || exit 78
+        shift && exec "$@"' bash "$1" "$APPLY" 6.1 "$TREE"
+    [ "$status" -ne 77 ] || skip "no mounts in here"
+}
+
+@test "apply: a source that cannot be written stays as it was" {
+    apply_with_read_only "$TREE"
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "ERROR: cannot write to '$TREE'" ]
+    unchanged
+}
+
+@test "apply: the patches and the scripts may be read only" {
+    apply_with_read_only "$FASTPATH_KERNEL_DIR"
+    [ "$status" -eq 0 ]
+    has "line TEN" one.c
+    apply --revert
+    apply_with_read_only "$top_srcdir/kernel"
+    [ "$status" -eq 0 ]
+    has "line TEN" one.c
+}
+
+@test "apply: says how it is called" {
+    run "$APPLY" --help
+    [ "$status" -eq 0 ]
+    [[ ${lines[0]} == "Usage: apply BASE TREE"* ]]
+}
