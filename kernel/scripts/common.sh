@@ -147,13 +147,13 @@ require_options() {
     [ -z "$lost" ] || die "the configuration does not take:$lost"
 }
 
-# A patch is FFSS-subject.patch: the number of its feature, and its own within the feature.
+# A patch is FSSS-subject.patch: the number of its feature, and its own within the feature.
 features=([1]=fiemap-leaf [2]=seek-cache [3]=log-dir [4]=send-reada [5]=nocow-csum [9]=counters)
 
 # feature_of PATCH: nothing if its name does not tell
 feature_of() {
-    if [[ ${1##*/} =~ ^([0-9]{2})[0-9]{2}-[a-z0-9-]+\.patch$ ]]; then
-        printf '%s' "${features[10#${BASH_REMATCH[1]}]-}"
+    if [[ ${1##*/} =~ ^([0-9])[0-9]{3}-[a-z0-9-]+\.patch$ ]]; then
+        printf '%s' "${features[BASH_REMATCH[1]]-}"
     fi
 }
 

@@ -49,11 +49,11 @@ setup() {
     printf 'source_version=6.1.5-2\nkernel_series=6.1\n' >"$FASTPATH_KERNEL_DIR/bases/6.1.conf"
     write_source 6.1.5
     cp -r "$TREE" "$NEXT"
-    add_patch 6.1 0101-line-ten.patch 's/^line 10$/line ten/' one.c
+    add_patch 6.1 1001-line-ten.patch 's/^line 10$/line ten/' one.c
     # it stands on the first one: that one alone does not come out again
-    add_patch 6.1 0102-line-ten-again.patch 's/^line ten$/line TEN/' one.c
-    add_patch 6.1 0501-row-five.patch '5a row five and a half' two.c
-    add_patch control/6.1 0401-row-twenty.patch '/^row 20$/d' two.c
+    add_patch 6.1 1002-line-ten-again.patch 's/^line ten$/line TEN/' one.c
+    add_patch 6.1 5001-row-five.patch '5a row five and a half' two.c
+    add_patch control/6.1 4001-row-twenty.patch '/^row 20$/d' two.c
     cp -r "$TREE" pristine
 }
 
@@ -99,8 +99,8 @@ has_not() {
 
 @test "apply: the whole series, and nothing but it" {
     apply
-    expect 0 "applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" \
-        "applied 0501-row-five.patch"
+    expect 0 "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" \
+        "applied 5001-row-five.patch"
     has "line TEN" one.c
     has "row five and a half" two.c
     has "row 20" two.c
@@ -111,31 +111,31 @@ has_not() {
     apply
     cp -a "$TREE" first
     apply
-    expect 0 "already applied 0101-line-ten.patch" "already applied 0102-line-ten-again.patch" \
-        "already applied 0501-row-five.patch"
+    expect 0 "already applied 1001-line-ten.patch" "already applied 1002-line-ten-again.patch" \
+        "already applied 5001-row-five.patch"
     diff -r first "$TREE"
     # not even written again: make would compile it
     [ ! "$TREE/fs/btrfs/one.c" -nt first/fs/btrfs/one.c ]
 }
 
 @test "apply: completes what is there in part" {
-    patch -s -p1 -d "$TREE" <"$FASTPATH_KERNEL_DIR/6.1/0101-line-ten.patch"
+    patch -s -p1 -d "$TREE" <"$FASTPATH_KERNEL_DIR/6.1/1001-line-ten.patch"
     apply
-    expect 0 "already applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" \
-        "applied 0501-row-five.patch"
+    expect 0 "already applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" \
+        "applied 5001-row-five.patch"
     has "line TEN" one.c
 }
 
 @test "apply: --without leaves the patches of a feature out" {
     apply --without fiemap-leaf
-    expect 0 "applied 0501-row-five.patch"
+    expect 0 "applied 5001-row-five.patch"
     has "line 10" one.c
     has "row five and a half" two.c
 }
 
 @test "apply: --without and --control several times" {
     apply --without fiemap-leaf --control send-reada --without nocow-csum
-    expect 0 "applied 0401-row-twenty.patch"
+    expect 0 "applied 4001-row-twenty.patch"
     has "line 10" one.c
     has "row 5" two.c
     has_not "row 20" two.c
@@ -145,14 +145,14 @@ has_not() {
     apply
     cp -r "$TREE" first
     apply --without fiemap-leaf
-    expect_error "ERROR: '$TREE' has 0101-line-ten.patch, which was not asked for: --revert first"
+    expect_error "ERROR: '$TREE' has 1001-line-ten.patch, which was not asked for: --revert first"
     diff -r first "$TREE"
 }
 
 @test "apply: --control comes after the series" {
     apply --control send-reada
-    expect 0 "applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" \
-        "applied 0501-row-five.patch" "applied 0401-row-twenty.patch"
+    expect 0 "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" \
+        "applied 5001-row-five.patch" "applied 4001-row-twenty.patch"
     has_not "row 20" two.c
 }
 
@@ -165,28 +165,28 @@ has_not() {
 @test "apply: --revert gives the source back, byte for byte" {
     apply --control send-reada
     apply --revert
-    expect 0 "reverted 0401-row-twenty.patch" "reverted 0501-row-five.patch" \
-        "reverted 0102-line-ten-again.patch" "reverted 0101-line-ten.patch"
+    expect 0 "reverted 4001-row-twenty.patch" "reverted 5001-row-five.patch" \
+        "reverted 1002-line-ten-again.patch" "reverted 1001-line-ten.patch"
     unchanged
 }
 
 @test "apply: --revert skips what is not there" {
     apply --without nocow-csum
     apply --revert
-    expect 0 "not applied 0401-row-twenty.patch" "not applied 0501-row-five.patch" \
-        "reverted 0102-line-ten-again.patch" "reverted 0101-line-ten.patch"
+    expect 0 "not applied 4001-row-twenty.patch" "not applied 5001-row-five.patch" \
+        "reverted 1002-line-ten-again.patch" "reverted 1001-line-ten.patch"
     unchanged
 }
 
 @test "apply: --dry-run changes nothing, in both directions" {
     apply --dry-run --without nocow-csum
-    expect 0 "would apply 0101-line-ten.patch" "would apply 0102-line-ten-again.patch"
+    expect 0 "would apply 1001-line-ten.patch" "would apply 1002-line-ten-again.patch"
     unchanged
     apply
     cp -r "$TREE" first
     apply --revert --dry-run
-    expect 0 "not applied 0401-row-twenty.patch" "would revert 0501-row-five.patch" \
-        "would revert 0102-line-ten-again.patch" "would revert 0101-line-ten.patch"
+    expect 0 "not applied 4001-row-twenty.patch" "would revert 5001-row-five.patch" \
+        "would revert 1002-line-ten-again.patch" "would revert 1001-line-ten.patch"
     diff -r first "$TREE"
 }
 
@@ -195,29 +195,29 @@ has_not() {
     rm -r pristine
     cp -r "$TREE" pristine
     apply
-    expect_error "ERROR: 0501-row-five.patch does not fit '$TREE': fs/btrfs/two.c: hunk #1 at line 3"
+    expect_error "ERROR: 5001-row-five.patch does not fit '$TREE': fs/btrfs/two.c: hunk #1 at line 3"
     unchanged
     apply --dry-run
-    expect_error "ERROR: 0501-row-five.patch does not fit *"
+    expect_error "ERROR: 5001-row-five.patch does not fit *"
 }
 
 @test "apply: a file that is not there" {
     rm "$TREE/fs/btrfs/two.c" pristine/fs/btrfs/two.c
     apply
-    expect_error "ERROR: 0501-row-five.patch does not fit '$TREE': *fs/btrfs/two.c*"
+    expect_error "ERROR: 5001-row-five.patch does not fit '$TREE': *fs/btrfs/two.c*"
     unchanged
 }
 
 @test "apply: a patch that makes a file, and one that deletes one" {
     printf 'Subject: x\n---\n--- /dev/null\n+++ b/fs/btrfs/new.c\n@@ -0,0 +1 @@\n+new\n' \
-        >"$FASTPATH_KERNEL_DIR/6.1/0901-new.patch"
+        >"$FASTPATH_KERNEL_DIR/6.1/9001-new.patch"
     {
         printf 'Subject: x\n---\n--- a/fs/btrfs/three.c\n+++ /dev/null\n@@ -1,30 +0,0 @@\n'
         sed 's/^/-/' "$TREE/fs/btrfs/three.c"
-    } >"$FASTPATH_KERNEL_DIR/6.1/0902-no-three.patch"
-    printf '%s\n' 0901-new.patch 0902-no-three.patch >"$FASTPATH_KERNEL_DIR/6.1/series"
+    } >"$FASTPATH_KERNEL_DIR/6.1/9002-no-three.patch"
+    printf '%s\n' 9001-new.patch 9002-no-three.patch >"$FASTPATH_KERNEL_DIR/6.1/series"
     apply
-    expect 0 "applied 0901-new.patch" "applied 0902-no-three.patch"
+    expect 0 "applied 9001-new.patch" "applied 9002-no-three.patch"
     has new new.c
     [ ! -e "$TREE/fs/btrfs/three.c" ]
     apply --revert
@@ -236,7 +236,7 @@ has_not() {
     sed -i 's/^SUBLEVEL.*/SUBLEVEL = 7/' "$TREE/Makefile"
     apply
     expect 0 "WARNING: '$TREE' is Linux 6.1.7, the patches were made for 6.1.5" \
-        "applied 0101-line-ten.patch" "applied 0102-line-ten-again.patch" "applied 0501-row-five.patch"
+        "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
 }
 
 @test "apply: a patch may have moved, but not changed its neighbours" {
@@ -285,9 +285,9 @@ has_not() {
 }
 
 @test "apply: a series that names a patch that is not there" {
-    echo 0999-gone.patch >>"$FASTPATH_KERNEL_DIR/6.1/series"
+    echo 9099-gone.patch >>"$FASTPATH_KERNEL_DIR/6.1/series"
     apply
-    expect_error "ERROR: *'$FASTPATH_KERNEL_DIR/6.1/0999-gone.patch'"
+    expect_error "ERROR: *'$FASTPATH_KERNEL_DIR/6.1/9099-gone.patch'"
     unchanged
 }
 
