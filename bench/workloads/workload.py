@@ -81,7 +81,7 @@ class counted:
         return f"{TRACING}/events/kprobes/{self.event}"
 
     def __enter__(self):
-        write(f"{TRACING}/kprobe_events", self.definition, "a")
+        write(f"{TRACING}/kprobe_events", self.definition, os.O_APPEND)
         condition = "" if self.returns is None else f" if ret=={self.returns}"
         write(f"{self.folder}/trigger", f"hist:keys=common_type{condition}")
         return self
@@ -93,12 +93,16 @@ class counted:
                     self.hits = int(line.split(":")[1])
         condition = "" if self.returns is None else f" if ret=={self.returns}"
         write(f"{self.folder}/trigger", f"!hist:keys=common_type{condition}")
-        write(f"{TRACING}/kprobe_events", f"-:{self.event}", "a")
+        write(f"{TRACING}/kprobe_events", f"-:{self.event}", os.O_APPEND)
 
 
-def write(path, text, mode="w"):
-    with open(path, mode, encoding="ascii") as file:
-        file.write(text)
+def write(path, text, flags=0):
+    """Files of the kernel take a write for a command, and cannot be searched for their end."""
+    fd = os.open(path, os.O_WRONLY | flags)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
 
 
 def main(description, make, measure):
