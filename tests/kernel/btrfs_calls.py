@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The calls of btrfs and of Linux that Python has no function for."""
+
+import collections
+import ctypes
+import fcntl
+import mmap
+import os
+import struct
+
+BLOCK = 4096
+
+FS_IOC_GETFLAGS = 0x80086601
+FS_IOC_SETFLAGS = 0x40086602
+FS_NOCOW_FL = 0x00800000
+FS_IOC_FIEMAP = 0xC020660B
+FICLONERANGE = 0x4020940D
+BTRFS_IOC_SYNC = 0x9408
+BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
+BTRFS_IOC_INO_LOOKUP = 0xD0009412
+
+MS_NOATIME = 1024
+
+FALLOC_FL_KEEP_SIZE = 1
+FALLOC_FL_PUNCH_HOLE = 2
+
+FIEMAP_EXTENT_LAST = 0x1
+FIEMAP_EXTENT_DELALLOC = 0x4
+
+CSUM_TREE = 7
+CSUM_OBJECTID = 2 ** 64 - 10
+FIRST_FREE_OBJECTID = 256
+LAST_FREE_OBJECTID = 2 ** 64 - 256
+EXTENT_DATA_KEY = 108
+EXTENT_CSUM_KEY = 128
+
+INLINE, REGULAR, PREALLOC = range(3)
+
+SEARCH_HEADER_BYTES = 112
+SEARCH_BUFFER = 256 * 1024
+LARGEST_ITEM = 64 * 1024
+FIEMAP_AT_ONCE = 512
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+Mapped = collections.namedtuple("Mapped", "logical physical length flags")
+Item = collections.namedtuple("Item", "inode start length extent extent_offset type compression")
+
+
+def check_result(result, *names):
+    if result:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), *names)
+
+
+def fallocate(fd, mode, offset, length):
+    check_result(libc.fallocate(fd, mode, ctypes.c_int64(offset), ctypes.c_int64(length)))
+
+
+def mount(device, folder, options=""):
+    check_result(libc.mount(device.encode(), folder.encode(), b"btrfs", ctypes.c_ulong(MS_NOATIME), options.encode()),
+                 folder)
+
+
+def unmount(folder):
+    check_result(libc.umount2(folder.encode(), 0), folder)
+
+
+def clone_range(target, target_offset, source, offset, length):
+    """LENGTH 0 means up to the end of the source."""
+    fcntl.ioctl(target, FICLONERANGE,
+                struct.pack("=qQQQ", source, offset, length, target_offset))
+
+
+def file_flags(fd):
+    return struct.unpack("=i", fcntl.ioctl(fd, FS_IOC_GETFLAGS, bytes(4)))[0]
+
+
+def forbid_cow(fd):
+    fcntl.ioctl(fd, FS_IOC_SETFLAGS, struct.pack("=i", file_flags(fd) | FS_NOCOW_FL))
+
+
+def cow_is_forbidden(fd):
+    return bool(file_flags(fd) & FS_NOCOW_FL)
+
+
+def sync_file_system(fd):
+    """With an error, unlike sync(1), and with a commit."""
+    fcntl.ioctl(fd, BTRFS_IOC_SYNC)
+
+
+def tree_of(fd):
+    """The id of the subvolume that FD is in."""
+    request = bytearray(struct.pack("=QQ", 0, FIRST_FREE_OBJECTID) + bytes(4080))
+    fcntl.ioctl(fd, BTRFS_IOC_INO_LOOKUP, request)
+    return struct.unpack_from("=Q", request)[0]
+
+
+def drop_caches():
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as knob:
+        knob.write("3")
+
+
+def write_all(fd, offset, data):
+    while data:
+        written = os.pwrite(fd, data, offset)
+        data = data[written:]
+        offset += written
+
+
+def write_direct(fd, offset, data, flags=0):
+    """FD is open with O_DIRECT, which wants memory on a block's bound. Returns how much was written."""
+    with mmap.mmap(-1, len(data)) as memory:
+        memory.write(data)
+        with memoryview(memory) as view:
+            return os.pwritev(fd, [view], offset, flags)
+
+
+def fiemap(fd, start=0, length=2 ** 64 - 1):
+    """Every extent of that part of the file, as the kernel tells them."""
+    extents = []
+    end = start + length
+    while start < end:
+        request = bytearray(struct.pack("=QQIIII", start, min(end - start, 2 ** 63 - 1), 0, 0, FIEMAP_AT_ONCE, 0) +
+                            bytes(56 * FIEMAP_AT_ONCE))
+        fcntl.ioctl(fd, FS_IOC_FIEMAP, request)
+        count = struct.unpack_from("=I", request, 20)[0]
+        for number in range(count):
+            logical, physical, size, flags = struct.unpack_from("=QQQ16xI", request, 32 + 56 * number)
+            extents.append(Mapped(logical, physical, size, flags))
+        if not count or extents[-1].flags & FIEMAP_EXTENT_LAST:
+            break
+        start = extents[-1].logical + extents[-1].length
+    return extents
+
+
+def search_tree(fd, tree, first, last):
+    """Yields (objectid, type, offset, bytes) of the keys from FIRST to LAST, whatever lies between."""
+    objectid, kind, offset = first
+    request = bytearray(SEARCH_HEADER_BYTES + SEARCH_BUFFER)
+    position = len(request)
+    # As long as another item may not have found room.
+    while position + LARGEST_ITEM > len(request):
+        struct.pack_into("=7Q4I4QQ", request, 0, tree, objectid, last[0], offset, last[2], 0, 2 ** 64 - 1,
+                         kind, last[1], 2 ** 32 - 1, 0, 0, 0, 0, 0, SEARCH_BUFFER)
+        fcntl.ioctl(fd, BTRFS_IOC_TREE_SEARCH_V2, request)
+        position = SEARCH_HEADER_BYTES
+        for _ in range(struct.unpack_from("=I", request, 64)[0]):
+            _, objectid, offset, kind, size = struct.unpack_from("=QQQII", request, position)
+            position += 32
+            yield objectid, kind, offset, bytes(request[position:position + size])
+            position += size
+        offset += 1
+
+
+def file_extent_items(fd, tree):
+    """Every item of a subvolume that maps a part of a file to a place on disk."""
+    for inode, kind, start, data in search_tree(fd, tree, (FIRST_FREE_OBJECTID, EXTENT_DATA_KEY, 0),
+                                                (LAST_FREE_OBJECTID, EXTENT_DATA_KEY, 2 ** 64 - 1)):
+        if kind != EXTENT_DATA_KEY:
+            continue
+        ram_bytes, compression, extent_type = struct.unpack_from("=8xQB3xB", data)
+        if extent_type == INLINE:
+            yield Item(inode, start, ram_bytes, 0, 0, INLINE, compression)
+            continue
+        extent, _, extent_offset, length = struct.unpack_from("=21x4Q", data)
+        yield Item(inode, start, length, extent, extent_offset, extent_type, compression)
+
+
+def checksum_items(fd, checksum_bytes):
+    """Yields (start, end) of each piece of disk that a checksum item covers."""
+    for _, _, start, data in search_tree(fd, CSUM_TREE, (CSUM_OBJECTID, EXTENT_CSUM_KEY, 0),
+                                         (CSUM_OBJECTID, EXTENT_CSUM_KEY, 2 ** 64 - 1)):
+        yield start, start + len(data) // checksum_bytes * BLOCK
