@@ -2,6 +2,7 @@
 """The calls of btrfs and of Linux that Python has no function for."""
 
 import collections
+import contextlib
 import ctypes
 import fcntl
 import mmap
@@ -20,6 +21,7 @@ BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
 BTRFS_IOC_INO_LOOKUP = 0xD0009412
 
 MS_NOATIME = 1024
+SYNC_FILE_RANGE_WRITE = 2
 
 FALLOC_FL_KEEP_SIZE = 1
 FALLOC_FL_PUNCH_HOLE = 2
@@ -108,22 +110,31 @@ def write_all(fd, offset, data):
         offset += written
 
 
-def write_direct(fd, offset, data, flags=0):
-    """FD is open with O_DIRECT, which wants memory on a block's bound. Returns how much was written."""
+def write_direct(fd, offset, data, flags=0, guard=contextlib.nullcontext):
+    """FD is open with O_DIRECT, which wants memory on a block's bound. Returns how much was written.
+
+    Only the call itself is within GUARD.
+    """
     with mmap.mmap(-1, len(data)) as memory:
         memory.write(data)
-        with memoryview(memory) as view:
+        with memoryview(memory) as view, guard():
             return os.pwritev(fd, [view], offset, flags)
 
 
-def fiemap(fd, start=0, length=2 ** 64 - 1):
-    """Every extent of that part of the file, as the kernel tells them."""
+def start_writing_back(fd):
+    """In this process, and without waiting for the disk."""
+    check_result(libc.sync_file_range(fd, ctypes.c_int64(0), ctypes.c_int64(0), SYNC_FILE_RANGE_WRITE))
+
+
+def fiemap(fd, start=0, length=2 ** 64 - 1, guard=contextlib.nullcontext):
+    """Every extent of that part of the file, as the kernel tells them. Only the calls themselves are within GUARD."""
     extents = []
     end = start + length
     while start < end:
         request = bytearray(struct.pack("=QQIIII", start, min(end - start, 2 ** 63 - 1), 0, 0, FIEMAP_AT_ONCE, 0) +
                             bytes(56 * FIEMAP_AT_ONCE))
-        fcntl.ioctl(fd, FS_IOC_FIEMAP, request)
+        with guard():
+            fcntl.ioctl(fd, FS_IOC_FIEMAP, request)
         count = struct.unpack_from("=I", request, 20)[0]
         for number in range(count):
             logical, physical, size, flags = struct.unpack_from("=QQQ16xI", request, 32 + 56 * number)
