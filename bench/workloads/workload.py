@@ -73,7 +73,7 @@ class counted:
         self.event = f"{function}_{'calls' if returns is None else 'returns'}"
         self.definition = (f"p:{self.event} {function}" if returns is None
                            else f"r:{self.event} {function} ret=$retval:s32")
-        self.returns = returns
+        self.trigger = "hist:keys=common_type" + ("" if returns is None else f" if ret=={returns}")
         self.hits = 0
 
     @property
@@ -82,8 +82,7 @@ class counted:
 
     def __enter__(self):
         write(f"{TRACING}/kprobe_events", self.definition, os.O_APPEND)
-        condition = "" if self.returns is None else f" if ret=={self.returns}"
-        write(f"{self.folder}/trigger", f"hist:keys=common_type{condition}")
+        write(f"{self.folder}/trigger", self.trigger)
         return self
 
     def __exit__(self, *_):
@@ -91,8 +90,7 @@ class counted:
             for line in histogram:
                 if line.strip().startswith("Hits:"):
                     self.hits = int(line.split(":")[1])
-        condition = "" if self.returns is None else f" if ret=={self.returns}"
-        write(f"{self.folder}/trigger", f"!hist:keys=common_type{condition}")
+        write(f"{self.folder}/trigger", f"!{self.trigger}")
         write(f"{TRACING}/kprobe_events", f"-:{self.event}", os.O_APPEND)
 
 
