@@ -186,9 +186,9 @@ patched_files() {
         sed -e 's/^....//' -e 's/\t.*//' -e '/^\/dev\/null$/d' -e 's,^[^/]*/,,' | sort -u
 }
 
-# make_scratch: $scratch is a folder for this run alone, which is gone when the script ends
+# make_scratch DIR: $scratch is a folder in DIR for this run alone, which is gone when the script ends
 make_scratch() {
-    scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/btrfs-fastpath.XXXXXX")
+    scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
     trap 'rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
