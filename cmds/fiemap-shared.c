@@ -191,6 +191,8 @@ struct scan {
 	bool no_cache_drop;
 	struct json_writer json;
 	struct table *summary;
+	/* for the files in detail, one after the other */
+	struct fiemap_iter *iter;
 };
 
 static void complain_no_memory(struct scan *scan)
@@ -1154,24 +1156,18 @@ static struct failure report_opened_file(struct details *details)
 	return NO_FAILURE;
 }
 
-static struct failure report_file(struct scan *scan, const struct found_file *file,
-				  struct fiemap_iter *iter)
+static struct failure report_file(void *data, const struct opened_file *file)
 {
-	CLEANUP_CLOSE int fd = -1;
-	struct details details = { .scan = scan, .path = file->path, .iter = iter };
+	struct scan *scan = data;
+	struct details details = {
+		.scan = scan,
+		.path = file->path,
+		.fd = file->fd,
+		.status = file->status,
+		.iter = scan->iter,
+	};
 	struct failure failure;
-	int ret;
 
-	failure = file_visit_open(file->path, file->named, &fd, &details.status);
-	if (failure.action)
-		return failure;
-	ret = file_visit_is_first(&scan->visit, &details.status);
-	if (ret < 0)
-		return (struct failure){ "cannot report", ret };
-	if (!ret)
-		return NO_FAILURE;
-
-	details.fd = fd;
 	failure = report_opened_file(&details);
 	file_extent_iter_free(details.items);
 	extent_owners_free(details.owners);
@@ -1182,22 +1178,9 @@ static struct failure report_file(struct scan *scan, const struct found_file *fi
 
 static int scan_details(struct scan *scan, struct file_walk *walk)
 {
-	CLEANUP(fiemap_iter_freep) struct fiemap_iter *iter = NULL;
-	struct found_file file;
-	int ret;
+	int ret = fiemap_iter_new(&scan->iter);
 
-	ret = fiemap_iter_new(&iter);
-	if (ret < 0)
-		return ret;
-	while ((ret = file_walk_next(walk, &file)) > 0) {
-		struct failure failure = file_visit_check(&file);
-
-		if (!failure.action)
-			failure = report_file(scan, &file, iter);
-		if (failure.action)
-			file_visit_failed(&scan->visit, file.path, file.named, failure);
-	}
-	return ret;
+	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
 }
 
 /* -- the command -- */
@@ -1238,6 +1221,7 @@ static int scan_init(struct scan *scan, const struct arguments *arguments)
 
 static void scan_free(struct scan *scan)
 {
+	fiemap_iter_free(scan->iter);
 	table_free(scan->summary);
 	shared_set_free(scan->set);
 	file_visit_free(&scan->visit);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "cleanup.h"
 #include "commands.h"
 #include "file-visit.h"
 #include "message.h"
@@ -59,4 +60,45 @@ void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		return;
 	error_path(failure.action, path, failure.error);
 	visit->status = STATUS_ERROR;
+}
+
+static struct failure visit_one(struct file_visit *visit, const struct found_file *found,
+				struct failure (*report)(void *data, const struct opened_file *file),
+				void *data)
+{
+	CLEANUP_CLOSE int fd = -1;
+	struct opened_file file = { .path = found->path };
+	struct failure failure;
+	int ret;
+
+	failure = file_visit_check(found);
+	if (failure.action)
+		return failure;
+	failure = file_visit_open(found->path, found->named, &fd, &file.status);
+	if (failure.action)
+		return failure;
+	ret = file_visit_is_first(visit, &file.status);
+	if (ret < 0)
+		return (struct failure){ "cannot report", ret };
+	if (!ret)
+		return NO_FAILURE;
+
+	file.fd = fd;
+	return report(data, &file);
+}
+
+int file_visit_each(struct file_visit *visit, struct file_walk *walk,
+		    struct failure (*report)(void *data, const struct opened_file *file),
+		    void *data)
+{
+	struct found_file found;
+	int ret;
+
+	while ((ret = file_walk_next(walk, &found)) > 0) {
+		struct failure failure = visit_one(visit, &found, report, data);
+
+		if (failure.action)
+			file_visit_failed(visit, found.path, found.named, failure);
+	}
+	return ret;
 }

@@ -40,6 +40,22 @@ struct failure file_visit_open(const char *path, bool named, int *ret_fd, struct
 /* Returns 1 unless the file came before, by whatever name, or -ENOMEM. */
 int file_visit_is_first(struct file_visit *visit, const struct stat *status);
 
+/* A file that is open, and the name that it is reported by. */
+struct opened_file {
+	const char *path;
+	int fd;
+	struct stat status;
+};
+
+/*
+ * Opens each file that WALK finds and that was not there before, and gives it to REPORT; complains
+ * about those that cannot be opened or reported.
+ * Returns 0, or the negative errno that ended the walk.
+ */
+int file_visit_each(struct file_visit *visit, struct file_walk *walk,
+		    struct failure (*report)(void *data, const struct opened_file *file),
+		    void *data);
+
 /* Complains about a failure and remembers that there was one; not if a file just vanished. */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
