@@ -3,8 +3,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "block-map.h"
+
+#define DEFAULT_WIDTH 80
 
 struct block_map {
 	const struct block_kind *kinds;
@@ -37,6 +41,22 @@ int block_map_new(struct block_map **ret_map, const struct block_kind *kinds, si
 
 	*ret_map = map;
 	return 0;
+}
+
+static size_t output_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		return size.ws_col;
+	return DEFAULT_WIDTH;
+}
+
+int block_map_new_for_file(struct block_map **ret_map, const struct block_kind *kinds,
+			   size_t kind_count, struct byte_range range, uint64_t size)
+{
+	return block_map_new(ret_map, kinds, kind_count, byte_range_cut(range, size),
+			     output_width());
 }
 
 void block_map_free(struct block_map *map)

@@ -25,6 +25,14 @@ struct block_map;
  */
 int block_map_new(struct block_map **ret_map, const struct block_kind *kinds, size_t kind_count,
 		  struct byte_range range, size_t width);
+
+/*
+ * The same for the part RANGE of a file of SIZE bytes, as wide as the terminal on standard
+ * output, or 80 blocks.
+ */
+int block_map_new_for_file(struct block_map **ret_map, const struct block_kind *kinds,
+			   size_t kind_count, struct byte_range range, uint64_t size);
+
 void block_map_free(struct block_map *map);
 void block_map_freep(struct block_map **map);
 

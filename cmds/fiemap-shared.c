@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "block-map.h"
@@ -34,7 +33,6 @@
 #define FILES_PER_BATCH 256
 #define MAX_THREADS 8
 #define EXTENTS_PER_PROGRESS 4096
-#define DEFAULT_MAP_WIDTH 80
 
 /* -- options -- */
 
@@ -983,27 +981,14 @@ static int prepare_items(struct details *details)
 	return extent_owners_new(&details->owners, details->subvolid, details->status.st_ino);
 }
 
-static size_t map_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return DEFAULT_MAP_WIDTH;
-}
-
 static int prepare_map(struct details *details)
 {
-	struct byte_range range = details->scan->arguments->files.range;
-	uint64_t size = details->status.st_size;
+	const struct arguments *arguments = details->scan->arguments;
 
-	if (!details->scan->arguments->map || details->scan->arguments->global->json)
+	if (!arguments->map || arguments->global->json)
 		return 0;
-	if (range.offset >= size)
-		range.length = 0;
-	else if (byte_range_end(range) > size)
-		range.length = size - range.offset;
-	return block_map_new(&details->map, map_kinds, MAP_KIND_COUNT, range, map_width());
+	return block_map_new_for_file(&details->map, map_kinds, MAP_KIND_COUNT,
+				      arguments->files.range, details->status.st_size);
 }
 
 static int prepare_rows(struct details *details)

@@ -28,6 +28,9 @@ struct byte_range {
 /* Where a range ends, UINT64_MAX where that would overflow. */
 uint64_t byte_range_end(struct byte_range range);
 
+/* RANGE without what lies beyond SIZE; of length 0 where nothing is left. */
+struct byte_range byte_range_cut(struct byte_range range, uint64_t size);
+
 /*
  * Check the kernel's answer to one FS_IOC_FIEMAP call before any of it is used.
  * BUFFER holds a struct fiemap with its extents, SIZE bytes in all.
