@@ -12,7 +12,7 @@
 #include "caches.h"
 #include "cleanup.h"
 #include "commands.h"
-#include "counters.h"
+#include "counted.h"
 #include "extent-flags.h"
 #include "extent-owners.h"
 #include "fiemap.h"
@@ -922,31 +922,6 @@ static void report_decisions(struct details *details)
 	       counts[SHARE_DECISION_WALK]);
 }
 
-/* What a kernel with fastpath_stats counted since BEFORE; others have nothing to report. */
-static void report_counters(struct details *details, const uint8_t fsid[FSID_SIZE],
-			    const struct counters *before)
-{
-	struct json_writer *json = &details->scan->json;
-	bool is_json = details->scan->arguments->global->json;
-	struct counters after, change;
-
-	if (counters_read(NULL, fsid, &after) < 0)
-		return;
-	counters_subtract(&after, before, &change);
-
-	if (is_json)
-		json_begin_object(json, "counters");
-	for (size_t i = 0; i < change.count; i++) {
-		if (is_json)
-			json_add_uint(json, change.list[i].name, change.list[i].value);
-		else
-			printf("Counter: %s +%" PRIu64 "\n", change.list[i].name,
-			       change.list[i].value);
-	}
-	if (is_json)
-		json_end_object(json);
-}
-
 /* -- putting a file's report together -- */
 
 /*
@@ -1088,9 +1063,7 @@ static int report_sums(struct details *details)
 static int report_contents(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct counters before;
-	uint8_t fsid[FSID_SIZE];
-	bool counting;
+	struct counted counted = { 0 };
 	uint64_t cold_ns;
 	int cold, ret;
 
@@ -1098,9 +1071,10 @@ static int report_contents(struct details *details)
 	if (cold < 0)
 		return cold;
 
-	counting = arguments->why && filesystem_id_of(details->fd, fsid) == 0 &&
-		   counters_read(NULL, fsid, &before) == 0;
+	if (arguments->why)
+		counted_begin(&counted, details->fd);
 	ret = report_extents(details);
+	counted_end(&counted);
 	table_free(details->rows);
 	details->rows = NULL;
 	if (arguments->global->json && arguments->extents)
@@ -1108,8 +1082,7 @@ static int report_contents(struct details *details)
 	if (ret < 0)
 		return ret;
 	report_calls(details, fiemap_iter_calls(details->iter));
-	if (counting)
-		report_counters(details, fsid, &before);
+	counted_report(&counted, arguments->global->json ? &details->scan->json : NULL);
 
 	ret = report_findings(details, cold ? &cold_ns : NULL);
 	return ret < 0 ? ret : report_sums(details);
