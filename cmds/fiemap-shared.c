@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "block-map.h"
-#include "caches.h"
 #include "cleanup.h"
 #include "commands.h"
 #include "counted.h"
@@ -184,9 +183,8 @@ struct scan {
 	struct shared_set *set;
 	struct sharing total;
 	uint64_t file_count;
-	/* privileges that were found missing, and said so */
+	/* the privilege was found missing, and said so */
 	bool no_tree_search;
-	bool no_cache_drop;
 	struct json_writer json;
 	struct table *summary;
 	/* for the files in detail, one after the other */
@@ -890,18 +888,10 @@ static int time_cold(struct details *details, uint64_t *ret_ns)
 	struct scan *scan = details->scan;
 	int ret;
 
-	if (!scan->arguments->cold || scan->no_cache_drop)
+	if (!scan->arguments->cold)
 		return 0;
-	ret = caches_drop(details->fd);
-	if (ret == -EACCES || ret == -EPERM || ret == -EROFS) {
-		error("--cold must write to /proc/sys/vm/drop_caches, which needs root (%s); "
-		      "--timing works without",
-		      strerror(-ret));
-		scan->no_cache_drop = true;
-		scan->visit.status = STATUS_ERROR;
-		return 0;
-	}
-	if (ret < 0)
+	ret = file_visit_drop_caches(&scan->visit, details->fd);
+	if (ret <= 0)
 		return ret;
 	ret = share_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
 	return ret < 0 ? ret : 1;

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
+#include "caches.h"
 #include "cleanup.h"
 #include "commands.h"
 #include "file-visit.h"
@@ -101,4 +103,22 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 			file_visit_failed(visit, found.path, found.named, failure);
 	}
 	return ret;
+}
+
+int file_visit_drop_caches(struct file_visit *visit, int fd)
+{
+	int ret;
+
+	if (visit->no_cache_drop)
+		return 0;
+	ret = caches_drop(fd);
+	if (ret != -EACCES && ret != -EPERM && ret != -EROFS)
+		return ret < 0 ? ret : 1;
+
+	error("--cold must write to /proc/sys/vm/drop_caches, which needs root (%s); "
+	      "--timing works without",
+	      strerror(-ret));
+	visit->no_cache_drop = true;
+	visit->status = STATUS_ERROR;
+	return 0;
 }

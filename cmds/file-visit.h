@@ -25,6 +25,8 @@ struct file_visit {
 	bool remember_all;
 	/* the exit status so far */
 	int status;
+	/* the privilege for --cold was found missing, and said so */
+	bool no_cache_drop;
 };
 
 /* Returns 0 or -ENOMEM; freed with file_visit_free(). */
@@ -59,5 +61,11 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 /* Complains about a failure and remembers that there was one; not if a file just vanished. */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
+
+/*
+ * Drops all caches for --cold, as caches_drop(). Returns 1, 0 if the privilege is missing, about
+ * which it complains once, or a negative errno.
+ */
+int file_visit_drop_caches(struct file_visit *visit, int fd);
 
 #endif
