@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "clock.h"
+#include "median.h"
 #include "share-timing.h"
 
 #define ROUNDS 5
@@ -37,19 +36,6 @@ static int time_map(int fd, struct byte_range range, uint64_t *ret_ns)
 		return ret;
 	*ret_ns = monotonic_ns() - start;
 	return 0;
-}
-
-static int compare_ns(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static uint64_t median(uint64_t *values, size_t count)
-{
-	qsort(values, count, sizeof(*values), compare_ns);
-	return values[count / 2];
 }
 
 int share_timing_measure(struct fiemap_iter *iter, int fd, struct byte_range range,
