@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_ZEROS_H
+#define FASTPATH_ZEROS_H
+
+#include <stdint.h>
+
+#include "fiemap.h"
+
+/*
+ * Read RANGE of FD and look for a byte that is not zero. The pages read are given back, so that a
+ * large hole does not push everything else out of the cache. What lies beyond the end of the
+ * file counts as zero.
+ * Returns 1 with the offset of the first such byte, 0 if there is none, or a negative errno.
+ * Rests on pread(2) and posix_fadvise(2).
+ */
+int zeros_find_other(int fd, struct byte_range range, uint64_t *ret_offset);
+
+#endif
