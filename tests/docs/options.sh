@@ -3,10 +3,10 @@
 # Every option that --help shows is in the manual page and in the completion, and the other way round.
 . "$top_srcdir/tests/docs/common.sh"
 
-# Options a line, "=" behind those that take an argument, from "-o, --option=ARGUMENT".
+# Options a line, "=" behind those that need an argument, from "-o, --option=ARGUMENT".
 one_a_line()
 {
-	tr -d ' ' | tr ',' '\n' | sed 's/=.*/=/' | sort -u
+	tr -d ' ' | tr ',' '\n' | sed 's/\[=.*//; s/=.*/=/' | sort -u
 }
 
 # help_options [COMMAND]
