@@ -18,6 +18,12 @@ const struct command commands[] = {
 			"Tell which extents of a file are shared, with whom, and what the check costs",
 		.run = fiemap_shared_run,
 	},
+	{
+		.name = "seek-map",
+		.arguments = "[OPTION...] PATH...",
+		.summary = "Tell where a file has data and where holes, and what finding them costs",
+		.run = seek_map_run,
+	},
 };
 
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);

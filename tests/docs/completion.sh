@@ -96,6 +96,7 @@ expect_ours_after_inspect()
 	expect completes 'btrfs inspect-internal fiemap-shared --format=' json text
 	expect completes 'btrfs inspect fiemap-shared --only s' shared
 	expect completes 'btrfs inspect fiem d' data.img directory
+	expect completes 'btrfs inspect se' seek-map
 }
 
 mkdir -p "$scratch/files/directory" "$scratch/home"
@@ -104,7 +105,7 @@ stage "$scratch/share"
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' fiemap-shared help
+expect completes 'btrfs-fastpath ' fiemap-shared help seek-map
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -116,7 +117,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' fiemap-shared
+expect completes 'btrfs-fastpath help ' fiemap-shared seek-map
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -132,11 +133,16 @@ expect completes 'btrfs-fastpath fiemap-shared data.img di' directory
 expect completes 'btrfs-fastpath fiemap-shared data.img --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared -- --ti'
 expect completes 'btrfs-fastpath --format json fiemap-shared -- di' directory
+expect completes 'btrfs-fastpath seek-map --hi' --histogram
+expect completes 'btrfs-fastpath seek-map --che' --check
+expect completes 'btrfs-fastpath seek-map --check=' data
+expect completes 'btrfs-fastpath seek-map --check d' data.img directory
+expect completes 'btrfs-fastpath seek-map --repeat='
 
 setting="btrfs, read by itself"
 expect_ours_after_inspect
 expect completes 'btrfs sub'
-expect completes 'btrfs inspect ' fiemap-shared
+expect completes 'btrfs inspect ' fiemap-shared seek-map
 
 if [ -r "$native" ]; then
 	setting="btrfs, after btrfs-progs'"

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * lseek as a broken kernel has it, or a file that changes: the program is linked with
+ * -Wl,--wrap=lseek. SEEK_LIE=HOW:FIRST:LAST says how, and at which calls, counted from 1.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+off_t __real_lseek(int fd, off_t offset, int whence);
+off_t __wrap_lseek(int fd, off_t offset, int whence);
+
+/* WAS_AT is where the descriptor's last call led, 0 if there was none. */
+static off_t lie(const char *how, off_t was_at, off_t offset, int whence, off_t truth)
+{
+	if (strcmp(how, "no-data") == 0 && whence == SEEK_DATA) {
+		errno = ENXIO;
+		return -1;
+	}
+	if (strcmp(how, "no-hole") == 0)
+		return whence == SEEK_DATA ? offset : INT64_MAX;
+	if (strcmp(how, "stay") == 0)
+		return offset;
+	if (strcmp(how, "back") == 0)
+		return offset - 1;
+	if (strcmp(how, "broken") == 0 || (strcmp(how, "no-reuse") == 0 && was_at)) {
+		errno = EIO;
+		return -1;
+	}
+	return truth;
+}
+
+off_t __wrap_lseek(int fd, off_t offset, int whence)
+{
+	static unsigned int calls;
+	const char *text = getenv("SEEK_LIE");
+	off_t was_at = __real_lseek(fd, 0, SEEK_CUR);
+	off_t truth = __real_lseek(fd, offset, whence);
+	unsigned int first, last;
+	char how[16];
+
+	/* libraries may seek too */
+	if (!text || (whence != SEEK_DATA && whence != SEEK_HOLE))
+		return truth;
+	if (sscanf(text, "%15[^:]:%u:%u", how, &first, &last) != 3)
+		abort();
+	calls++;
+	return calls < first || calls > last ? truth : lie(how, was_at, offset, whence, truth);
+}

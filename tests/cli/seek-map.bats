@@ -1,0 +1,680 @@
+#!/usr/bin/env bats
+# seek-map: its map beside a scan of the bytes and beside other tools, what it times, and how it fails.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+MIB=1048576
+HERE=$BATS_TEST_DIRNAME
+LYING=${FASTPATH%/*}/tests/cli/lying-seek-map
+
+setup_file() {
+    mount_btrfs 1G noatime
+    # nobody has to get there
+    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    cp "$FASTPATH" "$MNT/program"
+
+    # a MiB each: data, hole, preallocated, data
+    fill "$MNT/quarters" 0 $MIB
+    xfs_io -c "falloc 2m 1m" "$MNT/quarters"
+    fill "$MNT/quarters" $((3 * MIB)) $MIB
+    printf 'tiny' >"$MNT/tiny"
+    : >"$MNT/empty"
+    truncate -s 3M "$MNT/holes"
+    chmod -R a+r "$MNT"
+    sync -f "$MNT"
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+teardown() {
+    rm -rf "$MNT/within"
+}
+
+# fill FILE OFFSET LENGTH: with bytes that are not zero
+fill() {
+    xfs_io -f -c "pwrite -q -S 0x61 $2 $3" "$1"
+}
+
+seek_map() {
+    "$FASTPATH" seek-map "$@"
+}
+
+seek_map_json() {
+    "$FASTPATH" --format json seek-map "$@"
+}
+
+# lying HOW:FIRST:LAST ARGUMENT...: seek-map on a kernel that lies
+lying() {
+    SEEK_LIE=$1 "$LYING" "${@:2}"
+}
+
+# expect_json FILTER VALUE: jq's answer about the last run
+expect_json() {
+    local value
+
+    value=$(json "$1")
+    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
+}
+
+# expect_line PATTERN: a line of the last run that matches as a whole
+expect_line() {
+    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
+}
+
+refuse_line() {
+    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
+}
+
+# -- the map --
+
+# our_map FILE [OPTION...]: "data OFFSET LENGTH" and "hole OFFSET LENGTH"
+our_map() {
+    seek_map_json "${@:2}" "$1" | jq -r '.["seek-map"][0].segments[] | "\(.type) \(.offset) \(.length)"'
+}
+
+# Where data and holes begin, as xfs_io prints it.
+our_starts() {
+    our_map "$1" | awk '{ print toupper($1) "\t" $2; end = $2 + $3; last = $1 }
+        END { if (last == "data") print "HOLE\t" end }'
+}
+
+expect_true_map() {
+    diff <(our_map "$1") <("$HERE/write-sparse" scan "$1") >&2 || fail "$1: not what its bytes say ($2)"
+    diff <(our_starts "$1") <(xfs_io -r -c "seek -a -r 0" "$1" | grep '[0-9]') >&2 ||
+        fail "$1: not what xfs_io says ($2)"
+    seek_map -s --check=data "$1" >&2 || fail "$1: --check finds something ($2)"
+}
+
+# expect_true_maps FILE...: when written, when synced, when nothing is in memory any more
+expect_true_maps() {
+    local file
+
+    for file; do expect_true_map "$file" "just written"; done
+    sync -f "$MNT"
+    for file; do expect_true_map "$file" synced; done
+    echo 3 >/proc/sys/vm/drop_caches
+    for file; do expect_true_map "$file" cold; done
+    for file; do expect_true_map "$file" "warm again"; done
+}
+
+make_kinds_of_files() {
+    local dir=$1
+
+    mkdir "$dir"
+    : >"$dir/empty"
+    printf x >"$dir/one-byte"
+    head -c 1500 "$FASTPATH" | tr '\0' x >"$dir/inline"
+    truncate -s 100000 "$dir/all-holes"
+    fill "$dir/to-the-end" 0 5000
+    fill "$dir/ends-in-a-hole" 8192 4096
+    truncate -s 1000001 "$dir/ends-in-a-hole"
+    fill "$dir/starts-in-a-hole" 65536 10
+    xfs_io -f -c "falloc 0 1m" "$dir/prealloc"
+    xfs_io -f -c "falloc 0 1m" "$dir/prealloc-in-part"
+    fill "$dir/prealloc-in-part" 65536 8192
+    xfs_io -f -c "falloc -k 0 1m" "$dir/prealloc-behind-the-end"
+    fill "$dir/prealloc-behind-the-end" 0 6000
+    fill "$dir/punched" 0 $MIB
+    sync "$dir/punched"
+    xfs_io -c "fpunch 64k 128k" -c "fpunch 512k 4k" "$dir/punched"
+    touch "$dir/compressed" "$dir/compressed-inline"
+    btrfs property set "$dir/compressed" compression zstd
+    btrfs property set "$dir/compressed-inline" compression zstd
+    fill "$dir/compressed" 0 $MIB
+    fill "$dir/compressed" $((2 * MIB)) 300000
+    fill "$dir/compressed-inline" 0 2000
+    touch "$dir/nocow"
+    chattr +C "$dir/nocow"
+    fill "$dir/nocow" 4096 4096
+    fill "$dir/nocow" 1000000 100
+    cp --reflink=always "$dir/punched" "$dir/clone"
+    fill "$dir/clone" 65536 4096
+}
+
+@test "the map is what the bytes and xfs_io say, for each kind of file" {
+    make_kinds_of_files "$MNT/within"
+    expect_true_maps "$MNT"/within/*
+}
+
+@test "the map is what the bytes and xfs_io say, for files written at random" {
+    local seed
+
+    mkdir "$MNT/within"
+    for ((seed = 1; seed <= 20; seed++)); do
+        "$HERE/write-sparse" write $seed "$MNT/within/$seed"
+    done
+    expect_true_maps "$MNT"/within/*
+}
+
+@test "a row per segment and the sums" {
+    run -0 seek_map "$MNT/quarters"
+    expect_line "File: '$MNT/quarters'"
+    expect_line " *Offset +Length Type *"
+    expect_line " *0 +1.00MiB data *"
+    expect_line " *1048576 +2.00MiB hole *"
+    expect_line " *3145728 +1.00MiB data *"
+    expect_line " *Size +Data +Hole +Segments Path"
+    expect_line " *4.00MiB +2.00MiB +2.00MiB +3 $MNT/quarters"
+    refuse_line ".* total"
+    refuse_line "lseek calls.*"
+    run -0 seek_map -v --raw "$MNT/quarters"
+    expect_line "lseek calls: 4"
+    expect_line " *4194304 +2097152 +2097152 +3 .*"
+}
+
+@test "--fiemap splits segments where the extents' kind changes" {
+    run -0 seek_map --raw --fiemap "$MNT/quarters"
+    expect_line " *Offset +Length Type +Extent *"
+    expect_line " *0 +1048576 data +regular *"
+    expect_line " *1048576 +1048576 hole +hole *"
+    expect_line " *2097152 +1048576 hole +prealloc *"
+    expect_line " *3145728 +1048576 data +regular *"
+    # lseek has three, whatever is printed
+    expect_line " *4194304 +2097152 +2097152 +3 .*"
+    run -0 seek_map --raw --fiemap "$MNT/tiny"
+    expect_line " *0 +4 data +inline *"
+}
+
+@test "--fiemap tells what is not written yet, and leaves it so" {
+    mkdir "$MNT/within"
+    fill "$MNT/within/dirty" 0 $MIB
+    sync "$MNT/within/dirty"
+    xfs_io -c "falloc 2m 64k" -c "pwrite -q 2m 4k" -c "pwrite -q 1m 4k" "$MNT/within/dirty"
+    for _ in 1 2; do
+        run -0 seek_map --raw --fiemap "$MNT/within/dirty"
+        expect_line " *0 +1048576 data +regular *"
+        expect_line " *1048576 +4096 data +delalloc *"
+        expect_line " *1052672 +1044480 hole +hole *"
+        expect_line " *2097152 +4096 data +delalloc *"
+        expect_line " *2101248 +61440 hole +prealloc *"
+    done
+}
+
+@test "a compressed file is one segment, however many extents it has" {
+    mkdir "$MNT/within"
+    touch "$MNT/within/file"
+    btrfs property set "$MNT/within/file" compression zstd
+    fill "$MNT/within/file" 0 $((4 * MIB))
+    sync "$MNT/within/file"
+    run -0 seek_map_json --fiemap "$MNT/within/file"
+    expect_json '.["seek-map"][0].segments | map([.offset, .length, .type, .extent]) | tojson' \
+        '[[0,4194304,"data","regular"]]'
+}
+
+@test "empty, one byte, all hole, the largest file" {
+    run -0 seek_map --raw "$MNT/empty"
+    expect_line " *0 +0 +0 +0 $MNT/empty"
+    run -0 seek_map --raw --fiemap --map --timing --check=data "$MNT/empty"
+    expect_line "warm +0 +- .*"
+    run -0 seek_map --raw "$MNT/holes"
+    expect_line " *0 +3145728 hole *"
+
+    mkdir "$MNT/within"
+    truncate -s 9223372036854771712 "$MNT/within/huge"
+    run -0 seek_map --raw "$MNT/within/huge"
+    expect_line " *0 +9223372036854771712 hole *"
+    fill "$MNT/within/huge" 9223372036854697984 1
+    for _ in dirty synced; do
+        run -0 timeout 60 "$FASTPATH" seek-map --raw --fiemap --map --timing --check "$MNT/within/huge"
+        expect_line " *0 +9223372036854697984 hole +hole *"
+        expect_line " *9223372036854697984 +4096 data .*"
+        expect_line " *9223372036854702080 +69632 hole +hole *"
+        sync -f "$MNT"
+    done
+}
+
+@test "-s prints a row per file and a total" {
+    run -0 seek_map -s --raw "$MNT/quarters" "$MNT/tiny" "$MNT/holes"
+    [ "${#lines[@]}" = 5 ]
+    expect_line " *4194304 +2097152 +2097152 +3 $MNT/quarters"
+    expect_line " *4 +4 +0 +1 $MNT/tiny"
+    expect_line " *3145728 +0 +3145728 +1 $MNT/holes"
+    expect_line " *7340036 +2097156 +5242880 +5 total"
+    run -0 seek_map -s "$MNT/tiny"
+    [ "${#lines[@]}" = 2 ]
+    run -1 seek_map -s --fiemap "$MNT/tiny"
+    [[ $output = *"--fiemap adds to the segments, and --summarize leaves them out"* ]]
+}
+
+# repeat COUNT CHARACTER
+repeat() {
+    printf "%$1s" '' | tr ' ' "$2"
+}
+
+@test "--map draws data and holes, and with --fiemap the kinds" {
+    run -0 seek_map -s --map "$MNT/quarters"
+    expect_line "$(repeat 20 '#')[.]{40}$(repeat 20 '#')"
+    expect_line "[.] hole  # data"
+    run -0 seek_map -s --map --fiemap "$MNT/quarters"
+    expect_line "$(repeat 20 '#')[.]{20}-{20}$(repeat 20 '#')"
+    expect_line "[.] hole  # data  i inline  - prealloc  d delalloc"
+    run -0 seek_map -s --map --range 1M:3M --fiemap "$MNT/quarters"
+    expect_line "[.]{27}-{26}#{27}"
+}
+
+@test "--range cuts what lies across its ends" {
+    run -0 seek_map_json --range 512K:2M "$MNT/quarters"
+    expect_json '.["seek-map"][0].segments | map([.offset, .length, .type]) | tojson' \
+        '[[524288,524288,"data"],[1048576,1572864,"hole"]]'
+    expect_json '.["seek-map"][0] | [.size, .data_bytes, .hole_bytes] | tojson' '[4194304,524288,1572864]'
+    run -0 seek_map_json --fiemap --range 2560K: "$MNT/quarters"
+    expect_json '.["seek-map"][0].segments | map([.offset, .length, .extent]) | tojson' \
+        '[[2621440,524288,"prealloc"],[3145728,1048576,"regular"]]'
+    run -0 seek_map_json --range 4M:1M "$MNT/quarters"
+    expect_json '.["seek-map"][0] | [.segments, .calls] | tojson' '[[],0]'
+    run -0 seek_map_json --range 15E:1E "$MNT/quarters"
+    expect_json '.["seek-map"][0].segments | length' 0
+}
+
+# -- qemu-img --
+
+@test "--qemu prints what qemu-img map prints" {
+    local file
+
+    command -v qemu-img >/dev/null || skip "qemu-img is not installed"
+    mkdir "$MNT/within"
+    for file in 1 2 3 4 5; do
+        "$HERE/write-sparse" write $file "$MNT/within/$file"
+        # qemu-img sees a disk, in whole sectors
+        truncate -s 3M "$MNT/within/$file"
+    done
+    for file in "$MNT/quarters" "$MNT/holes" "$MNT"/within/*; do
+        diff <(seek_map --qemu "$file") <(qemu-img map --output=json -f raw "$file") >&2
+    done
+    sync -f "$MNT"
+    for file in "$MNT"/within/*; do
+        diff <(seek_map --qemu "$file") <(qemu-img map --output=json -f raw "$file") >&2
+    done
+}
+
+@test "--qemu prints JSON for any file, and nothing else" {
+    run -0 seek_map --qemu "$MNT/empty"
+    [ "$output" = "[]" ]
+    run -0 seek_map --qemu "$MNT/tiny"
+    expect_json 'map([.start, .length, .data, .zero, .offset]) | tojson' '[[0,4,true,false,0]]'
+    run -0 seek_map_json --qemu --range 1M:2M "$MNT/quarters"
+    expect_json 'map([.start, .length, .data, .zero, .offset]) | tojson' '[[1048576,2097152,false,true,1048576]]'
+    run -1 seek_map --qemu "$MNT/tiny" "$MNT/quarters"
+    [[ $output = *"--qemu prints the map of one file"* ]]
+    run -1 seek_map --qemu -r "$MNT"
+    run -1 seek_map --qemu --timing "$MNT/tiny"
+    [[ $output = *"--qemu leaves no room for other reports"* ]]
+    run -1 --separate-stderr lying broken:3:3 seek-map --qemu "$MNT/quarters"
+    expect_json length 1
+    [ "$stderr" = "ERROR: cannot map '$MNT/quarters': Input/output error" ]
+}
+
+# -- what it costs --
+
+TIME='[0-9.]+(ns|us|ms|s)'
+
+@test "--timing counts and times the calls" {
+    run -0 seek_map -s --timing "$MNT/quarters"
+    expect_line "Walk +Calls +Total +Min +Mean +p50 +p99 +Max +Calls/s"
+    expect_line "warm +4( +$TIME){6} +[0-9]+"
+    refuse_line "(cold|reopened) .*"
+    run -0 seek_map_json --timing "$MNT/quarters"
+    expect_json '.["seek-map"][0] | .calls_per_second > 0 and (.latency_ns |
+        .min > 0 and .min <= .mean and .mean <= .max and .min <= .p50 and .p50 <= .p99
+        and .p99 <= .max and .total >= 4 * .min and .total <= 4 * .max)' true
+}
+
+@test "--reopen adds a walk and says how the two compare" {
+    run -0 seek_map -s --reopen --repeat 3 "$MNT/quarters"
+    expect_line "warm +4( +$TIME){6} +[0-9]+"
+    expect_line "reopened +4( +$TIME){6} +[0-9]+"
+    expect_line "Warm and reopened: medians of 3 walks"
+    expect_line "A new descriptor for each call takes [0-9]+[.][0-9][0-9] times as long"
+    run -0 seek_map_json --reopen "$MNT/quarters"
+    expect_json '.["seek-map"][0] | .reopened_latency_ns.total > 0 and .latency_ns.total > 0' true
+    # four calls of the warm walk, then four of this one
+    run -0 lying no-reuse:5:8 seek-map -s --reopen "$MNT/quarters"
+    run -1 lying no-reuse:1:4 seek-map -s --reopen "$MNT/quarters"
+}
+
+@test "--reopen of a file that was deleted" {
+    local descriptor
+
+    mkdir "$MNT/within"
+    cp "$MNT/quarters" "$MNT/within/file"
+    exec {descriptor}<"$MNT/within/file"
+    rm "$MNT/within/file"
+    run -0 seek_map -s --reopen "/proc/self/fd/$descriptor"
+    expect_line "reopened .*"
+    exec {descriptor}<&-
+}
+
+@test "--cold adds the walk with nothing in memory" {
+    run -0 seek_map -s --cold "$MNT/quarters"
+    expect_line "cold +4( +$TIME){6} +[0-9]+"
+    expect_line "warm +4( +$TIME){6} +[0-9]+"
+    run -0 seek_map_json --cold "$MNT/quarters"
+    expect_json '.["seek-map"][0].cold_latency_ns.total > 0' true
+}
+
+@test "--histogram accounts for each call of each walk" {
+    run -0 seek_map -s --histogram --repeat 5 "$MNT/quarters"
+    expect_line " *From +To +Calls *"
+    expect_line " +$TIME +$TIME +[0-9]+ #+ *"
+    run -0 seek_map_json --histogram --repeat 5 "$MNT/quarters"
+    expect_json '.["seek-map"][0].histogram | map(.count) | add' 20
+    expect_json '.["seek-map"][0] | .histogram[-1].high_ns > .latency_ns.max
+        and (.histogram | all(.high_ns > .low_ns and .count > 0))' true
+}
+
+@test "--repeat wants a number of walks" {
+    local number
+
+    for number in 0 1001 -1 +1 x 1x '' ' 1' 99999999999999999999; do
+        run -1 seek_map --repeat="$number" "$MNT/tiny"
+        [[ $output = *"invalid number of walks '$number': 1 to 1000 expected"* ]] || fail "'$number': $output"
+    done
+    run -0 seek_map -s --repeat 1000 "$MNT/tiny"
+}
+
+# -- whether it is true --
+
+@test "--check is content with what agrees" {
+    run -0 seek_map --check "$MNT/quarters"
+    expect_line "Check: lseek and FIEMAP agree"
+    refuse_line "Check: all holes read as zeros"
+    run -0 seek_map --check=data "$MNT/quarters"
+    expect_line "Check: all holes read as zeros"
+    run -0 seek_map -s --check=data -r "$MNT"
+    refuse_line "(Check|Disagreement).*"
+    run -1 seek_map --check=nothing "$MNT/quarters"
+    [[ $output = *"--check knows data, not 'nothing'"* ]]
+}
+
+# quarters needs four calls for the map; then the check begins
+@test "--check exits with 64 where lseek and FIEMAP disagree" {
+    run -64 lying no-data:5:99 seek-map --raw --check "$MNT/quarters"
+    expect_line "Disagreement in '$MNT/quarters': 1048576 at 0 is hole to lseek and regular to FIEMAP"
+    expect_line "Disagreement in '$MNT/quarters': 1048576 at 3145728 is hole to lseek and regular to FIEMAP"
+    [ "$(grep -c Disagreement <<<"$output")" = 2 ]
+    refuse_line "Check: .*"
+    run -64 lying no-hole:5:99 seek-map --raw --check "$MNT/quarters"
+    expect_line "Disagreement in '$MNT/quarters': 1048576 at 1048576 is data to lseek and hole to FIEMAP"
+    expect_line "Disagreement in '$MNT/quarters': 1048576 at 2097152 is data to lseek and prealloc to FIEMAP"
+    run -64 lying no-data:5:99 --format json seek-map --check "$MNT/quarters"
+    expect_json '.["seek-map"][0].disagreements | tojson' \
+        '[{"offset":0,"length":1048576,"type":"hole","extent":"regular"},{"offset":3145728,"length":1048576,"type":"hole","extent":"regular"}]'
+    expect_json '.["seek-map"][0].nonzero_holes' null
+}
+
+@test "--check forgives what is gone when it looks again" {
+    run -0 lying no-data:5:5 seek-map --check "$MNT/quarters"
+    refuse_line "Disagreement.*"
+    run -0 lying no-data:5:5 --format json seek-map --check "$MNT/quarters"
+    expect_json '.["seek-map"][0].disagreements | tojson' '[]'
+}
+
+@test "--check=data exits with 64 where a hole is not zero" {
+    run -64 lying no-data:9:99 seek-map --raw --check=data "$MNT/quarters"
+    expect_line "Check: lseek and FIEMAP agree"
+    expect_line "Disagreement in '$MNT/quarters': the hole of 4194304 at 0 is not zero at 0"
+    # it looks again before it says so, once for what is data after all
+    run -0 timeout 20 env SEEK_LIE=no-data:9:9 "$LYING" seek-map --check=data "$MNT/quarters"
+    expect_line "Check: all holes read as zeros"
+    run -64 lying no-data:9:99 --format json seek-map --check=data "$MNT/quarters"
+    expect_json '.["seek-map"][0] | [.disagreements, .nonzero_holes] | tojson' \
+        '[[],[{"offset":0,"length":4194304,"nonzero_offset":0}]]'
+}
+
+@test "--check in a table of several files" {
+    run -64 lying no-data:1:99 seek-map -s --raw --check "$MNT/tiny" "$MNT/quarters" "$MNT/holes"
+    [ "$(grep -c "^Disagreement in '$MNT/tiny'" <<<"$output")" = 1 ]
+    [ "$(grep -c "^Disagreement in '$MNT/quarters'" <<<"$output")" = 2 ]
+    expect_line " *3145728 +0 +3145728 +1 $MNT/holes"
+    # each finding stands before the row of its file, and behind the one of the file before
+    grep -A1 " $MNT/tiny$" <<<"$output" | grep -q "^Disagreement in '$MNT/quarters'"
+    # an error weighs more: not everything was checked
+    run -1 lying no-data:1:99 seek-map -s --check "$MNT/tiny" "$MNT/missing"
+    run -1 lying no-data:1:99 seek-map -s --check "$MNT/missing" "$MNT/tiny"
+}
+
+# -- a kernel that makes no sense --
+
+@test "answers that lead nowhere, back, or are errors end the walk" {
+    local how option
+
+    for how in stay:1:999999 stay:2:999999 back:2:2 broken:2:2; do
+        for option in --fiemap -s --timing --check=data --qemu; do
+            run -1 --separate-stderr timeout 20 env SEEK_LIE="$how" "$LYING" \
+                seek-map $option "$MNT/quarters"
+            [[ $stderr = "ERROR: cannot map '$MNT/quarters': "* ]] || fail "$how $option: $stderr"
+        done
+    done
+    run -1 --separate-stderr lying broken:2:2 --format json seek-map "$MNT/quarters" "$MNT/tiny"
+    expect_json '.["seek-map"] | map(.error) | tojson' '["Input/output error",null]'
+    expect_json .total.file_count 1
+}
+
+# -- JSON --
+
+@test "JSON has all promised keys for every combination of options" {
+    local number options
+    local choices=(--fiemap --timing --histogram --reopen --check --check=data --map)
+
+    for ((number = 0; number < 1 << ${#choices[@]}; number++)); do
+        options=()
+        for ((bit = 0; bit < ${#choices[@]}; bit++)); do
+            ((number >> bit & 1)) && options+=("${choices[bit]}")
+        done
+        run -0 --separate-stderr seek_map_json "${options[@]}" "$MNT/quarters" "$MNT/tiny" "$MNT/empty"
+        [ -z "$stderr" ]
+        jq -e --arg options " ${options[*]} " '
+            def wants($option): $options | contains(" \($option)");
+            def is_uint: type == "number" and . >= 0 and . == floor;
+            def all_uint($names): . as $object | $names | all(. as $name | $object[$name] | is_uint);
+            def is_latency: all_uint(["min", "mean", "p50", "p99", "max", "total"]);
+            .__header == {version: "1"}
+            and (.total | all_uint(["file_count", "size", "data_bytes", "hole_bytes", "segment_count", "calls"]))
+            and (.["seek-map"] | length == 3 and all(
+                (["path", "size", "data_bytes", "hole_bytes", "segments", "calls", "latency_ns"]
+                    - keys_unsorted == [])
+                and all_uint(["size", "data_bytes", "hole_bytes", "segment_count", "calls"])
+                and .size == .data_bytes + .hole_bytes
+                and (.path | type == "string")
+                and (.segments | all(all_uint(["offset", "length"]) and (.type | IN("data", "hole"))
+                    and (if wants("--fiemap") then .extent | IN("regular", "inline", "prealloc", "hole")
+                        else has("extent") and .extent == null end)))
+                and (([.segments[].length] | add // 0) == .size)
+                and has("latency_ns") and has("cold_latency_ns") and has("reopened_latency_ns")
+                and has("calls_per_second") and has("histogram") and has("changed")
+                and (if .calls > 0 and (wants("--timing") or wants("--histogram") or wants("--reopen"))
+                    then .latency_ns | is_latency else .latency_ns == null end)
+                and (if .calls > 0 and wants("--reopen") then .reopened_latency_ns | is_latency
+                    else .reopened_latency_ns == null end)
+                and (if wants("--histogram") then .histogram | type == "array" else .histogram == null end)
+                and (if wants("--check") then .disagreements == [] else .disagreements == null end)
+                and (if wants("--check=data") then .nonzero_holes == [] else .nonzero_holes == null end)
+            ))' <<<"$output" >/dev/null || fail "${options[*]}: $output"
+    done
+    run -0 seek_map_json -s "$MNT/quarters"
+    expect_json '.["seek-map"][0] | has("segments") and .segments == null' true
+}
+
+# -- which files --
+
+@test "directories, lists, links and files that are none are as for fiemap-shared" {
+    local expected
+
+    mkdir -p "$MNT/within/directory"
+    cp "$MNT/tiny" "$MNT/within/directory/file"
+    ln "$MNT/within/directory/file" "$MNT/within/same"
+    mkfifo "$MNT/within/fifo"
+    ln -s nowhere "$MNT/within/dangling"
+    run -0 timeout 60 "$FASTPATH" --format json seek-map -r "$MNT/within"
+    expect_json .total.file_count 1
+    run -0 seek_map_json --files0-from=- < <(printf '%s\0%s\0' "$MNT/tiny" "$MNT/quarters")
+    expect_json .total.file_count 2
+
+    run -1 --separate-stderr timeout 60 "$FASTPATH" --format json seek-map "$MNT/within/directory" \
+        "$MNT/quarters" "$MNT/missing" "$MNT/within/fifo" /dev/null "$MNT/within/dangling" "$MNT/tiny"
+    expect_json '.["seek-map"] | map(.path) | tojson' "[\"$MNT/quarters\",\"$MNT/tiny\"]"
+    for expected in \
+        "is a directory, and -r was not given: '$MNT/within/directory'" \
+        "cannot access '$MNT/missing': No such file or directory" \
+        "not a regular file: '$MNT/within/fifo'" \
+        "not a btrfs filesystem: '/dev/null'" \
+        "cannot access '$MNT/within/dangling': No such file or directory"; do
+        grep -qxF "ERROR: $expected" <<<"$stderr" || fail "no '$expected' in:" "$stderr"
+    done
+    [ "$(grep -c . <<<"$stderr")" = 5 ]
+}
+
+@test "names of any bytes" {
+    mkdir "$MNT/within"
+    cp "$MNT/tiny" "$MNT/within/"$'new\nline\033\377'
+    run -0 seek_map -r "$MNT/within"
+    [[ $output = *'new\x0aline\x1b\xff'* ]]
+    [[ $output != *$'\033'* ]]
+    run -64 lying no-data:3:99 seek-map --check "$MNT/within/"$'new\nline\033\377'
+    [[ $output = *"Disagreement in '$MNT/within/new\\x0aline\\x1b\\xff': "* ]]
+    run -0 seek_map_json -r "$MNT/within"
+    expect_json '.["seek-map"][0].path_encoding' escaped
+}
+
+@test "without privilege everything works but --cold" {
+    run -0 as_nobody "$MNT/program" --format json seek-map --fiemap --histogram --reopen --check=data --map \
+        --range 1M:3M "$MNT/quarters" "$MNT/tiny"
+    expect_json .total.file_count 2
+    expect_json '.["seek-map"][0].reopened_latency_ns.total > 0' true
+    run -1 --separate-stderr as_nobody "$MNT/program" seek-map --cold "$MNT/quarters" "$MNT/tiny"
+    [ "$(grep -c . <<<"$stderr")" = 1 ]
+    [[ $stderr = *"ERROR: --cold must write to /proc/sys/vm/drop_caches, which needs root"* ]]
+    expect_line "warm .*"
+    refuse_line "cold .*"
+    expect_line ".* total"
+}
+
+@test "a read-only mount" {
+    sync -f "$MNT"
+    mount -o remount,ro "$MNT"
+    run -0 seek_map --fiemap --reopen --check=data --map "$MNT/quarters"
+    mount -o remount,rw "$MNT"
+}
+
+@test "a full disk behind standard output, or none, is an error" {
+    local option
+
+    for option in -s --fiemap --timing --check --map --qemu --format=json; do
+        run -1 bash -c "'$FASTPATH' seek-map $option '$MNT/quarters' >/dev/full"
+        [[ $output = *"cannot write to standard output: No space left on device"* ]]
+        run -1 bash -c "'$FASTPATH' seek-map $option '$MNT/quarters' >&-"
+        [[ $output = *"cannot write to standard output: Bad file descriptor"* ]]
+    done
+}
+
+@test "an interrupted run ends by the signal" {
+    # the holes of this file take years to read
+    mkdir "$MNT/within"
+    truncate -s 4E "$MNT/within/huge"
+    run -130 timeout --preserve-status -k 20 -s INT 1 env --default-signal=INT \
+        "$FASTPATH" seek-map --check=data "$MNT/within/huge"
+}
+
+# -- change --
+
+# map_while COMMAND FILE: while COMMAND changes FILE over and over
+map_while() {
+    local stop=$BATS_TEST_TMPDIR/stop number options status
+
+    (while [ ! -e "$stop" ]; do "$1" "$2"; done) 3>&- &
+    for ((number = 0; number < 8; number++)); do
+        for options in "" "--fiemap --map" "--reopen --histogram" "--check=data"; do
+            status=0
+            # shellcheck disable=SC2086
+            timeout 60 "$FASTPATH" --format json seek-map $options "$2" \
+                >"$BATS_TEST_TMPDIR/answer" 2>"$BATS_TEST_TMPDIR/errors" || status=$?
+            # --check may find what changed twice
+            [ $status = 64 ] && [ "$options" = --check=data ] && status=0
+            if [ $status != 0 ] || ! jq . "$BATS_TEST_TMPDIR/answer" >/dev/null ||
+                grep -v "^WARNING: changed while it was mapped: '$2'$" "$BATS_TEST_TMPDIR/errors"; then
+                touch "$stop"
+                wait
+                fail "failed with '$options', $status" "$(cat "$BATS_TEST_TMPDIR/answer" "$BATS_TEST_TMPDIR/errors")"
+            fi
+        done
+    done
+    touch "$stop"
+    wait
+}
+
+append_blocks() {
+    head -c 20000 /dev/urandom >>"$1"
+    fallocate -o $((RANDOM * 4096)) -l 8192 "$1"
+}
+
+rewrite() {
+    : >"$1"
+    head -c $((RANDOM * 100)) /dev/urandom >>"$1"
+    sync "$1"
+}
+
+punch_and_fill() {
+    fill "$1" 0 $MIB
+    xfs_io -c "fpunch 4k 8k" -c "fpunch 64k 512k" "$1"
+}
+
+@test "a file that grows, shrinks, is punched and filled can be mapped" {
+    local change
+
+    mkdir "$MNT/within"
+    for change in append_blocks rewrite punch_and_fill; do
+        : >"$MNT/within/$change"
+        rm -f "$BATS_TEST_TMPDIR/stop"
+        map_while $change "$MNT/within/$change"
+    done
+}
+
+@test "answers that contradict each other are a change, which is said" {
+    run -0 --separate-stderr lying stay:2:2 seek-map "$MNT/quarters"
+    [ "$stderr" = "WARNING: changed while it was mapped: '$MNT/quarters'" ]
+    run -0 --separate-stderr lying stay:2:2 --format json seek-map -q "$MNT/quarters"
+    [ -z "$stderr" ]
+    expect_json '.["seek-map"][0].changed' true
+}
+
+# -- the command line --
+
+@test "help names the options, and a prefix of the name will do" {
+    run -0 --separate-stderr "$FASTPATH" help seek-map
+    [[ $output = "Usage: btrfs-fastpath seek-map [OPTION...] PATH..."* ]]
+    for option in fiemap map qemu summarize check timing histogram cold reopen repeat range recursive; do
+        [[ $output = *"--$option"* ]]
+    done
+    run -0 --separate-stderr "$FASTPATH" seek-map --qemu -s --fiemap --help
+    [ -z "$stderr" ]
+    run -0 "$FASTPATH" seek -s "$MNT/tiny"
+    run -0 "$FRONT_END" inspect seek-map -s "$MNT/tiny"
+    run -1 "$FASTPATH" seek-map
+    [[ $output = *"btrfs-fastpath seek-map: at least 1 argument expected, 0 given"* ]]
+}
+
+# -- memory --
+
+@test "memory does not grow with the number of segments" {
+    local peak=() count
+
+    ! grep -q __asan_init "$FASTPATH" || skip "sanitizers keep what was freed"
+    mkdir "$MNT/within"
+    for count in 1000 60000; do
+        python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT)
+for number in range(int(sys.argv[2])):
+    os.pwrite(fd, b"x", number * 8192)' "$MNT/within/$count" "$count"
+        sync "$MNT/within/$count"
+        peak+=("$(python3 -c 'import os, resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
+            "$FASTPATH" seek-map --fiemap --histogram --reopen --map --check "$MNT/within/$count")")
+    done
+    [ $((peak[1] - peak[0])) -lt 1024 ] || fail "${peak[*]} KiB"
+}
