@@ -89,10 +89,10 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	assert_int_equal(request, call->request);
 	assert_memory_equal(argument, call->expected, call->expected_size);
 
-	if (call->error) {
-		errno = call->error;
-		return -1;
-	}
-	write_answer(call, argument);
-	return 0;
+	if (!call->error || call->answers_error)
+		write_answer(call, argument);
+	if (!call->error)
+		return 0;
+	errno = call->error;
+	return -1;
 }

@@ -2,6 +2,7 @@
 #ifndef FASTPATH_IOCTL_MOCK_H
 #define FASTPATH_IOCTL_MOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The only descriptor on which a mocked ioctl may come. */
@@ -13,8 +14,9 @@ struct ioctl_call {
 	/* what the argument must begin with */
 	const void *expected;
 	size_t expected_size;
-	/* fail with this errno; nothing is written then */
+	/* fail with this errno; nothing is written then, unless ANSWERS_ERROR */
 	int error;
+	bool answers_error;
 	/* what is written to the argument */
 	const void *answer;
 	size_t answer_size;

@@ -8,6 +8,7 @@
 
 #include "backref.h"
 #include "ioctl-mock.h"
+#include "tree-batch.h"
 #include "tree-search.h"
 
 /*
@@ -38,6 +39,22 @@ void expect_tree_search(const struct search_key *key, const struct tree_item *it
 /* The same with SIZE bytes of ANSWER, which are said to be COUNT items. */
 void expect_raw_tree_search(const struct search_key *key, const void *answer, size_t size,
 			    uint32_t count);
+
+/* What a batch asks for: MOST items between two keys of a tree, in ROOM bytes. */
+struct batch_key {
+	uint64_t tree;
+	struct tree_key min;
+	struct tree_key max;
+	uint32_t most;
+	uint64_t room;
+};
+
+/* BTRFS_IOC_TREE_SEARCH_V2 for a batch, answered with ITEMS; what they point to is copied. */
+void expect_batch(const struct batch_key *key, const struct tree_item *items, uint32_t count,
+		  int error);
+
+/* The same, answered with ITEM's header alone since it is too large for the room. */
+void expect_oversize_batch(const struct batch_key *key, const struct tree_item *item);
 
 /* BTRFS_IOC_LOGICAL_INO_V2 with a buffer of SIZE bytes. */
 void expect_logical_ino(uint64_t bytenr, uint64_t size, const struct extent_ref *refs,
