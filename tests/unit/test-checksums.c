@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
+#include "checksums.h"
+#include "kernel-answers.h"
+#include "test.h"
+
+#define ROOM 4096
+#define SECTOR 4096ULL
+/* 16 KiB of checksums of 4 bytes */
+#define REACH (4096 * SECTOR)
+
+/* As linux/btrfs.h has it since 5.10. */
+struct info {
+	uint64_t max_id;
+	uint64_t num_devices;
+	uint8_t fsid[16];
+	uint32_t nodesize;
+	uint32_t sectorsize;
+	uint32_t clone_alignment;
+	uint16_t csum_type;
+	uint16_t csum_size;
+	uint64_t flags;
+};
+
+static const struct info usual = {
+	.nodesize = 16384, .sectorsize = SECTOR, .csum_size = 4, .flags = 1,
+};
+
+static void test_format(void **state)
+{
+	struct checksum_format format;
+	struct info info = usual;
+
+	(void)state;
+	info.csum_size = 32;
+	assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), 0);
+	assert_int_equal(format.sector_size, SECTOR);
+	assert_int_equal(format.node_size, 16384);
+	assert_int_equal(format.size, 32);
+	/* a kernel that does not tell */
+	info.flags = 0;
+	assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), 0);
+	assert_int_equal(format.size, 4);
+}
+
+static void test_impossible_formats(void **state)
+{
+	static const struct {
+		uint32_t node;
+		uint32_t sector;
+		uint16_t size;
+	} cases[] = {
+		{ 0, 4096, 4 },	       { 16384, 0, 4 },	    { 16384, 4096, 0 },
+		{ 16384, 4096, 33 },   { 16384, 4097, 4 },  { 16383, 4096, 4 },
+		{ 131072, 4096, 4 },   { 4096, 8192, 4 },
+	};
+	struct checksum_format format = { .size = 99 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct info info = usual;
+
+		info.nodesize = cases[i].node;
+		info.sectorsize = cases[i].sector;
+		info.csum_size = cases[i].size;
+		assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), -EPROTO);
+	}
+	assert_int_equal(checksum_format_parse(&usual, sizeof(usual) - 1, &format), -EPROTO);
+	assert_int_equal(format.size, 99);
+}
+
+static struct checksum_search *search;
+
+static void expect_info(const struct info *info, int error)
+{
+	struct {
+		struct info info;
+		char rest[1024 - sizeof(struct info)];
+	} answer = { .info = *info };
+	/* the kernel is asked for the checksum's size */
+	const struct info asked = { .flags = 1 };
+
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = BTRFS_IOC_FS_INFO,
+		.expected = &asked,
+		.expected_size = sizeof(asked),
+		.error = error,
+		.answer = &answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+static int setup(void **state)
+{
+	if (ioctl_mock_setup(state) || checksum_search_new(&search))
+		return -1;
+	expect_info(&usual, 0);
+	return checksum_search_start(search, MOCK_FD);
+}
+
+static int teardown(void **state)
+{
+	checksum_search_free(search);
+	return ioctl_mock_teardown(state);
+}
+
+static struct batch_key key_from(uint64_t bytenr)
+{
+	return (struct batch_key){
+		BTRFS_CSUM_TREE_OBJECTID,
+		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, bytenr },
+		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
+		UINT32_MAX,
+		ROOM,
+	};
+}
+
+/* The item of so many sectors' checksums, which nobody reads. */
+static struct tree_item item_at(uint64_t bytenr, uint32_t sectors)
+{
+	static const char checksums[1024];
+
+	return (struct tree_item){
+		.objectid = BTRFS_EXTENT_CSUM_OBJECTID,
+		.type = BTRFS_EXTENT_CSUM_KEY,
+		.offset = bytenr,
+		.data = checksums,
+		.size = 4 * sectors,
+	};
+}
+
+static void expect_items(uint64_t bytenr, const struct tree_item *items, uint32_t count)
+{
+	const struct batch_key key = key_from(bytenr);
+
+	expect_batch(&key, items, count, 0);
+}
+
+static void assert_part(uint64_t offset, uint64_t length, uint64_t part_offset,
+			uint64_t part_length)
+{
+	const struct byte_range range = { offset, length };
+	struct byte_range part;
+
+	assert_int_equal(checksum_search_find(search, range, &part), 1);
+	assert_int_equal(part.offset, part_offset);
+	assert_int_equal(part.length, part_length);
+}
+
+static void assert_none(uint64_t offset, uint64_t length)
+{
+	const struct byte_range range = { offset, length };
+	struct byte_range part = { 99, 99 };
+
+	assert_int_equal(checksum_search_find(search, range, &part), 0);
+	assert_int_equal(part.offset, 99);
+	assert_int_equal(part.length, 99);
+}
+
+/* One call tells that there are none, and of the neighbours too, however far they are. */
+static void test_no_checksums(void **state)
+{
+	(void)state;
+	expect_items(MIB(100) - REACH, NULL, 0);
+	assert_none(MIB(100), MIB(128));
+	assert_none(MIB(300), MIB(128));
+	assert_none(MIB(100000), MIB(128));
+}
+
+static void test_first_item_on_disk(void **state)
+{
+	const struct tree_item item = item_at(0, 1);
+
+	(void)state;
+	expect_items(0, &item, 1);
+	assert_part(0, SECTOR, 0, SECTOR);
+}
+
+/* Every way in which an item can lie to a range. */
+static void test_overlaps(void **state)
+{
+	const struct tree_item item = item_at(MIB(50), 4);
+	const uint64_t start = MIB(50), end = MIB(50) + 4 * SECTOR;
+
+	(void)state;
+	expect_items(MIB(49) - REACH, &item, 1);
+	assert_none(MIB(49), MIB(1));
+	assert_part(MIB(49), MIB(1) + 1, start, 1);
+	assert_part(MIB(49), MIB(2), start, 4 * SECTOR);
+	assert_part(start, MIB(1), start, 4 * SECTOR);
+	assert_part(start + SECTOR, SECTOR, start + SECTOR, SECTOR);
+	assert_part(end - 1, MIB(1), end - 1, 1);
+	expect_items(end, NULL, 0);
+	assert_none(end, MIB(1));
+}
+
+/* Items that begin up to a node's worth of checksums before a range can reach it. */
+static void test_item_that_begins_before(void **state)
+{
+	const struct tree_item items[] = { item_at(MIB(100) - REACH + SECTOR, 4096) };
+	const struct batch_key key = key_from(MIB(100) - REACH);
+
+	(void)state;
+	expect_oversize_batch(&key, items);
+	assert_part(MIB(100), MIB(1), MIB(100), SECTOR);
+}
+
+/* Items that end before the range are stepped over. */
+static void test_items_before(void **state)
+{
+	const struct tree_item items[] = {
+		item_at(MIB(90), 1), item_at(MIB(91), 256), item_at(MIB(99), 200),
+		item_at(MIB(110), 1),
+	};
+
+	(void)state;
+	expect_items(MIB(100) - REACH, items, ARRAY_SIZE(items));
+	assert_none(MIB(100), MIB(10));
+	assert_part(MIB(110), MIB(1), MIB(110), SECTOR);
+}
+
+/* Where one item follows the other, each is a part of its own; large ones come one at a time. */
+static void test_parts(void **state)
+{
+	const struct tree_item first = item_at(MIB(64), 2048);
+	const struct tree_item second = item_at(MIB(72), 2048);
+	const struct batch_key from_start = key_from(MIB(64) - REACH);
+	const struct batch_key from_second = key_from(MIB(72));
+
+	(void)state;
+	expect_oversize_batch(&from_start, &first);
+	expect_oversize_batch(&from_second, &second);
+	expect_items(MIB(80), NULL, 0);
+	assert_part(MIB(64), MIB(20), MIB(64), MIB(8));
+	assert_part(MIB(72), MIB(12), MIB(72), MIB(8));
+	assert_none(MIB(80), MIB(4));
+}
+
+/* What lies before the last question is asked for again. */
+static void test_backwards(void **state)
+{
+	const struct tree_item item = item_at(MIB(70), 1);
+
+	(void)state;
+	expect_items(MIB(100) - REACH, NULL, 0);
+	expect_items(MIB(64) - REACH, &item, 1);
+	assert_none(MIB(100), MIB(1));
+	assert_none(MIB(64), MIB(1));
+	assert_part(MIB(70), MIB(1), MIB(70), SECTOR);
+}
+
+/* A jump does not read what lies between. */
+static void test_jump(void **state)
+{
+	const struct tree_item here = item_at(MIB(64), 1);
+	const struct tree_item there = item_at(MIB(1064), 1);
+
+	(void)state;
+	expect_items(MIB(64) - REACH, &here, 1);
+	expect_items(MIB(1064) - REACH, &there, 1);
+	assert_part(MIB(64), MIB(1), MIB(64), SECTOR);
+	assert_part(MIB(1064), MIB(1), MIB(1064), SECTOR);
+}
+
+static void assert_fails(int expected)
+{
+	const struct byte_range range = { MIB(100), MIB(1) };
+	struct byte_range part = { 99, 99 };
+
+	assert_int_equal(checksum_search_find(search, range, &part), expected);
+	assert_int_equal(part.offset, 99);
+}
+
+static void test_errors(void **state)
+{
+	const struct batch_key key = key_from(MIB(100) - REACH);
+
+	(void)state;
+	expect_batch(&key, NULL, 0, EPERM);
+	assert_fails(-EPERM);
+	/* not remembered as none */
+	expect_batch(&key, NULL, 0, EIO);
+	assert_fails(-EIO);
+}
+
+static void test_broken_items(void **state)
+{
+	const struct batch_key key = key_from(MIB(100) - REACH);
+	const struct tree_item too_long = item_at(MIB(100), 4097);
+	struct tree_item items[] = { item_at(MIB(100), 0), item_at(MIB(100), 2) };
+
+	(void)state;
+	items[1].size = 7;
+	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
+		expect_batch(&key, &items[i], 1, 0);
+		assert_fails(-EPROTO);
+	}
+	expect_oversize_batch(&key, &too_long);
+	assert_fails(-EPROTO);
+	items[0] = item_at(UINT64_MAX, 1);
+	expect_batch(&key, items, 1, 0);
+	assert_fails(-EPROTO);
+}
+
+static void test_start_errors(void **state)
+{
+	struct info info = usual;
+
+	(void)state;
+	expect_info(&usual, ENOTTY);
+	assert_int_equal(checksum_search_start(search, MOCK_FD), -ENOTTY);
+	info.sectorsize = 0;
+	expect_info(&info, 0);
+	assert_int_equal(checksum_search_start(search, MOCK_FD), -EPROTO);
+}
+
+#define SEARCH_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_format),
+		cmocka_unit_test(test_impossible_formats),
+		SEARCH_TEST(test_no_checksums),
+		SEARCH_TEST(test_first_item_on_disk),
+		SEARCH_TEST(test_overlaps),
+		SEARCH_TEST(test_item_that_begins_before),
+		SEARCH_TEST(test_items_before),
+		SEARCH_TEST(test_parts),
+		SEARCH_TEST(test_backwards),
+		SEARCH_TEST(test_jump),
+		SEARCH_TEST(test_errors),
+		SEARCH_TEST(test_broken_items),
+		SEARCH_TEST(test_start_errors),
+	};
+
+	return cmocka_run_group_tests_name("checksums", tests, NULL, NULL);
+}
