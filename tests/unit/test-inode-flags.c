@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <linux/fs.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
+#include "inode-flags.h"
+#include "kernel-answers.h"
+#include "test.h"
+
+#define INODE 257
+
+static void expect_getflags(unsigned int file_flags, int error)
+{
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = FS_IOC_GETFLAGS,
+		.error = error,
+		.answer = &file_flags,
+		.answer_size = sizeof(file_flags),
+	});
+}
+
+static const struct search_key inode_key = { 0, INODE, BTRFS_INODE_ITEM_KEY, 0, 0 };
+
+static struct tree_item item_of(const struct btrfs_inode_item *raw)
+{
+	return (struct tree_item){
+		.objectid = INODE,
+		.type = BTRFS_INODE_ITEM_KEY,
+		.data = raw,
+		.size = sizeof(*raw),
+	};
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(inode_flag_name(0), "nodatasum");
+	assert_string_equal(inode_flag_name(1), "nodatacow");
+	assert_string_equal(inode_flag_name(4), "prealloc");
+	assert_string_equal(inode_flag_name(11), "compress");
+	assert_null(inode_flag_name(12));
+	assert_null(inode_flag_name(31));
+}
+
+static void test_file_flags(void **state)
+{
+	uint32_t flags = 99;
+
+	(void)state;
+	expect_getflags(FS_NOCOW_FL | FS_APPEND_FL | FS_EXTENT_FL, 0);
+	assert_int_equal(inode_flags_of(MOCK_FD, &flags), 0);
+	assert_int_equal(flags, INODE_NODATACOW | 1 << 7);
+	expect_getflags(0, 0);
+	assert_int_equal(inode_flags_of(MOCK_FD, &flags), 0);
+	assert_int_equal(flags, 0);
+}
+
+static void test_file_flags_error(void **state)
+{
+	uint32_t flags = 99;
+
+	(void)state;
+	expect_getflags(0, ENOTTY);
+	assert_int_equal(inode_flags_of(MOCK_FD, &flags), -ENOTTY);
+	assert_int_equal(flags, 99);
+}
+
+static void test_parse(void **state)
+{
+	const struct btrfs_inode_item raw = { .flags = htole64(1ULL << 40 | 0x13) };
+	struct tree_item item = item_of(&raw);
+	uint32_t flags = 99;
+
+	(void)state;
+	assert_int_equal(inode_flags_parse(&item, &flags), 0);
+	assert_int_equal(flags, 0x13);
+	flags = 99;
+	for (item.size = 0; item.size < offsetof(struct btrfs_inode_item, flags) + 8; item.size++)
+		assert_int_equal(inode_flags_parse(&item, &flags), -EPROTO);
+	assert_int_equal(flags, 99);
+	assert_int_equal(inode_flags_parse(&item, &flags), 0);
+}
+
+/* The tree may be behind, but of nodatasum and prealloc only it tells. */
+static void test_all(void **state)
+{
+	const struct btrfs_inode_item raw = {
+		.flags = htole64(INODE_NODATASUM | INODE_PREALLOC | 1 << 7 | 1u << 31),
+	};
+	const struct tree_item item = item_of(&raw);
+	uint32_t flags = 99;
+
+	(void)state;
+	expect_getflags(FS_NOCOW_FL, 0);
+	expect_tree_search(&inode_key, &item, 1, 0);
+	assert_int_equal(inode_flags_all_of(MOCK_FD, INODE, &flags), 0);
+	assert_int_equal(flags, INODE_NODATACOW | INODE_NODATASUM | INODE_PREALLOC | 1u << 31);
+}
+
+static void test_all_errors(void **state)
+{
+	uint32_t flags = 99;
+
+	(void)state;
+	expect_getflags(0, EACCES);
+	assert_int_equal(inode_flags_all_of(MOCK_FD, INODE, &flags), -EACCES);
+	expect_getflags(0, 0);
+	expect_tree_search(&inode_key, NULL, 0, EPERM);
+	assert_int_equal(inode_flags_all_of(MOCK_FD, INODE, &flags), -EPERM);
+	expect_getflags(0, 0);
+	expect_tree_search(&inode_key, NULL, 0, 0);
+	assert_int_equal(inode_flags_all_of(MOCK_FD, INODE, &flags), -ENOENT);
+	assert_int_equal(flags, 99);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MOCKED_TEST(test_names),	    MOCKED_TEST(test_file_flags),
+		MOCKED_TEST(test_file_flags_error), MOCKED_TEST(test_parse),
+		MOCKED_TEST(test_all),		    MOCKED_TEST(test_all_errors),
+	};
+
+	return cmocka_run_group_tests_name("inode-flags", tests, NULL, NULL);
+}
