@@ -37,6 +37,7 @@ int file_extent_parse(const struct tree_item *item, struct file_extent *ret_exte
 	extent.leaf_generation = item->leaf_generation;
 	extent.generation = btrfs_stack_file_extent_generation(&raw);
 	extent.is_compressed = btrfs_stack_file_extent_compression(&raw) != 0;
+	extent.is_encoded = raw.encryption || raw.other_encoding;
 
 	switch (btrfs_stack_file_extent_type(&raw)) {
 	case BTRFS_FILE_EXTENT_INLINE:

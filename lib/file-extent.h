@@ -22,6 +22,8 @@ struct file_extent {
 	bool is_inline;
 	bool is_prealloc;
 	bool is_compressed;
+	/* encrypted, or encoded in another way, neither of which is in use */
+	bool is_encoded;
 };
 
 /*

@@ -64,6 +64,7 @@ static void test_parse_regular(void **state)
 	assert_false(extent.is_inline);
 	assert_false(extent.is_prealloc);
 	assert_false(extent.is_compressed);
+	assert_false(extent.is_encoded);
 }
 
 static void test_parse_prealloc(void **state)
@@ -93,6 +94,23 @@ static void test_parse_compressed(void **state)
 		assert_int_equal(file_extent_parse(&item, &extent), 0);
 		assert_true(extent.is_compressed);
 	}
+}
+
+static void test_parse_encoded(void **state)
+{
+	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(8));
+	const struct tree_item item = item_at(0, &raw);
+	struct file_extent extent;
+
+	(void)state;
+	raw.encryption = 1;
+	assert_int_equal(file_extent_parse(&item, &extent), 0);
+	assert_true(extent.is_encoded);
+	assert_false(extent.is_compressed);
+	raw.encryption = 0;
+	raw.other_encoding = htole16(1);
+	assert_int_equal(file_extent_parse(&item, &extent), 0);
+	assert_true(extent.is_encoded);
 }
 
 static void test_parse_hole(void **state)
@@ -380,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_parse_regular),
 		cmocka_unit_test(test_parse_prealloc),
 		cmocka_unit_test(test_parse_compressed),
+		cmocka_unit_test(test_parse_encoded),
 		cmocka_unit_test(test_parse_hole),
 		cmocka_unit_test(test_parse_inline),
 		cmocka_unit_test(test_parse_unknown_type),
