@@ -54,6 +54,17 @@ int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
 	return 0;
 }
 
+int filesystem_commit(int fd)
+{
+	uint64_t transaction = 0;
+	int ret;
+
+	ret = retry_ioctl(fd, BTRFS_IOC_START_SYNC, &transaction);
+	if (ret == 0)
+		ret = retry_ioctl(fd, BTRFS_IOC_WAIT_SYNC, &transaction);
+	return ret < 0 ? ret : 0;
+}
+
 int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction)
 {
 	const size_t needed = offsetof(struct btrfs_root_item, last_snapshot) + sizeof(uint64_t);

@@ -17,6 +17,13 @@ int subvolume_id_of(int fd, uint64_t *ret_subvolid);
 int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE]);
 
 /*
+ * Commit the transaction that is running on the file system of FD, if there is one, so that the
+ * trees on disk say what holds in memory. Data that is dirty stays so.
+ * Returns 0, or a negative errno. Rests on BTRFS_IOC_START_SYNC and BTRFS_IOC_WAIT_SYNC.
+ */
+int filesystem_commit(int fd);
+
+/*
  * The transaction of the last snapshot taken of subvolume SUBVOLID, 0 if there was none.
  * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such subvolume, -EPROTO.
  * Rests on struct btrfs_root_item, by BTRFS_IOC_TREE_SEARCH_V2.

@@ -120,6 +120,37 @@ static void test_filesystem_id_of_something_else(void **state)
 	assert_memory_equal(fsid, zero, FSID_SIZE);
 }
 
+static void expect_transaction(unsigned long request, uint64_t asked, uint64_t answer, int error)
+{
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = request,
+		.expected = &asked,
+		.expected_size = sizeof(asked),
+		.error = error,
+		.answer = &answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+/* It waits for the very commit that it started. */
+static void test_commit(void **state)
+{
+	(void)state;
+	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
+	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 77, 0);
+	assert_int_equal(filesystem_commit(MOCK_FD), 0);
+}
+
+static void test_commit_errors(void **state)
+{
+	(void)state;
+	expect_transaction(BTRFS_IOC_START_SYNC, 0, 0, ENOTTY);
+	assert_int_equal(filesystem_commit(MOCK_FD), -ENOTTY);
+	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
+	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 0, EIO);
+	assert_int_equal(filesystem_commit(MOCK_FD), -EIO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +159,8 @@ int main(void)
 		MOCKED_TEST(test_last_snapshot_errors),
 		MOCKED_TEST(test_filesystem_id),
 		MOCKED_TEST(test_filesystem_id_of_something_else),
+		MOCKED_TEST(test_commit),
+		MOCKED_TEST(test_commit_errors),
 	};
 
 	return cmocka_run_group_tests_name("subvolume", tests, NULL, NULL);
