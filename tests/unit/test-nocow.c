@@ -1,0 +1,592 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
+#include "inode-flags.h"
+#include "kernel-answers.h"
+#include "nocow.h"
+#include "test.h"
+
+#define INODE 257
+#define SUBVOLID 300
+#define LAST_SNAPSHOT 50
+#define EXTENT_ROOM (16 * 1024)
+#define CSUM_ROOM 4096
+/* How far a node of 16 KiB full of checksums reaches. */
+#define CSUM_REACH MIB(16)
+
+#define UNWRITTEN FIEMAP_EXTENT_UNWRITTEN
+#define SHARED FIEMAP_EXTENT_SHARED
+#define LAST FIEMAP_EXTENT_LAST
+
+static const struct nocow_file cow_file = {
+	.fd = MOCK_FD,
+	.inode = INODE,
+	.size = MIB(1),
+	.searchable = true,
+	.subvolid = SUBVOLID,
+	.last_snapshot = LAST_SNAPSHOT,
+};
+
+static struct nocow_file file_with(uint32_t inode_flags)
+{
+	struct nocow_file file = cow_file;
+
+	file.inode_flags = inode_flags;
+	return file;
+}
+
+/* -- one item -- */
+
+static const struct file_extent new_item = {
+	.length = KIB(4), .disk_bytenr = MIB(20), .generation = LAST_SNAPSHOT + 1,
+};
+
+static void assert_item(uint32_t inode_flags, const struct file_extent *item, bool shared,
+			enum nocow_reason expected)
+{
+	const struct nocow_file file = file_with(inode_flags);
+
+	assert_int_equal(nocow_reason_of_item(&file, item, shared), expected);
+}
+
+static void test_flags_of_inode(void **state)
+{
+	struct file_extent prealloc = new_item;
+
+	(void)state;
+	prealloc.is_prealloc = true;
+	assert_item(0, &new_item, false, NOCOW_REASON_NO_FLAG);
+	assert_item(INODE_NODATASUM, &new_item, false, NOCOW_REASON_NO_FLAG);
+	assert_item(INODE_PREALLOC, &new_item, false, NOCOW_REASON_NO_FLAG);
+	assert_item(INODE_NODATACOW, &new_item, false, NOCOW_REASON_NODATACOW);
+	/* one that was cloned, without the flag */
+	assert_item(0, &prealloc, false, NOCOW_REASON_NO_FLAG);
+	assert_item(INODE_PREALLOC, &prealloc, false, NOCOW_REASON_PREALLOC);
+	assert_item(INODE_NODATACOW, &prealloc, false, NOCOW_REASON_PREALLOC);
+}
+
+/* What speaks against a write in place, in the kernel's order: the earlier one wins. */
+static void test_order(void **state)
+{
+	struct file_extent item = new_item;
+
+	(void)state;
+	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_SHARED);
+	item.is_encoded = true;
+	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_COMPRESSED);
+	item.is_encoded = false;
+	item.is_compressed = true;
+	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_COMPRESSED);
+	item.generation = LAST_SNAPSHOT;
+	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_GENERATION);
+	assert_item(INODE_PREALLOC, &item, true, NOCOW_REASON_NO_FLAG);
+	item.disk_bytenr = 0;
+	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_HOLE);
+	item.is_inline = true;
+	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_INLINE);
+	assert_item(0, &item, true, NOCOW_REASON_INLINE);
+}
+
+/* Nothing but what is certain. */
+static void test_without_trees(void **state)
+{
+	static const struct {
+		uint32_t inode_flags;
+		uint32_t extent_flags;
+		enum nocow_reason expected;
+	} cases[] = {
+		{ 0, 0, NOCOW_REASON_NO_FLAG },
+		{ 0, SHARED | LAST, NOCOW_REASON_NO_FLAG },
+		{ 0, FIEMAP_EXTENT_ENCODED, NOCOW_REASON_NO_FLAG },
+		{ 0, UNWRITTEN, NOCOW_REASON_UNKNOWN },
+		{ 0, UNWRITTEN | SHARED, NOCOW_REASON_SHARED },
+		{ 0, FIEMAP_EXTENT_DATA_INLINE, NOCOW_REASON_INLINE },
+		{ INODE_NODATACOW, 0, NOCOW_REASON_UNKNOWN },
+		{ INODE_NODATACOW, UNWRITTEN, NOCOW_REASON_UNKNOWN },
+		{ INODE_NODATACOW, SHARED, NOCOW_REASON_SHARED },
+		{ INODE_NODATACOW, FIEMAP_EXTENT_ENCODED, NOCOW_REASON_COMPRESSED },
+		{ INODE_NODATACOW, FIEMAP_EXTENT_DATA_INLINE, NOCOW_REASON_INLINE },
+		{ INODE_NODATACOW, FIEMAP_EXTENT_DELALLOC, NOCOW_REASON_DELALLOC },
+		{ 0, FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_UNKNOWN, NOCOW_REASON_DELALLOC },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct nocow_file file = file_with(cases[i].inode_flags);
+		const struct mapped_extent extent = { 0, MIB(20), KIB(4), cases[i].extent_flags };
+
+		assert_int_equal(nocow_reason_of_mapped(&file, &extent), cases[i].expected);
+	}
+}
+
+static void test_fates(void **state)
+{
+	static const enum nocow_fate fates[] = {
+		[NOCOW_REASON_PREALLOC] = NOCOW_IN_PLACE,
+		[NOCOW_REASON_NODATACOW] = NOCOW_IN_PLACE,
+		[NOCOW_REASON_NO_FLAG] = NOCOW_COPIED,
+		[NOCOW_REASON_GENERATION] = NOCOW_COPIED,
+		[NOCOW_REASON_COMPRESSED] = NOCOW_COPIED,
+		[NOCOW_REASON_SHARED] = NOCOW_COPIED,
+		[NOCOW_REASON_CHECKSUMS] = NOCOW_COPIED,
+		[NOCOW_REASON_HOLE] = NOCOW_NEW,
+		[NOCOW_REASON_INLINE] = NOCOW_NEW,
+		[NOCOW_REASON_DELALLOC] = NOCOW_UNKNOWN,
+		[NOCOW_REASON_UNKNOWN] = NOCOW_UNKNOWN,
+	};
+
+	(void)state;
+	assert_int_equal(ARRAY_SIZE(fates), NOCOW_REASON_COUNT);
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++) {
+		assert_int_equal(nocow_reason_fate(i), fates[i]);
+		assert_non_null(nocow_reason_name(i));
+	}
+}
+
+/* -- a whole file -- */
+
+static struct nocow_iter *iter;
+
+static int setup(void **state)
+{
+	return ioctl_mock_setup(state) || nocow_iter_new(&iter);
+}
+
+static int teardown(void **state)
+{
+	nocow_iter_free(iter);
+	return ioctl_mock_teardown(state);
+}
+
+static void expect_info(void)
+{
+	static const uint32_t answer[256] = { [8] = 16384, [9] = 4096, [11] = 4 << 16, [12] = 1 };
+
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = BTRFS_IOC_FS_INFO,
+		.answer = answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+static void start(const struct nocow_file *file, struct byte_range range)
+{
+	if (file->searchable)
+		expect_info();
+	assert_int_equal(nocow_iter_start(iter, file, range, 0), 0);
+}
+
+static void expect_map(const struct fiemap_extent *extents, uint32_t count)
+{
+	expect_fiemap(0, FIEMAP_MAX_OFFSET, 0, FIEMAP_ROOM, extents, count, 0);
+}
+
+/* An item of the file, and its bytes. */
+struct item {
+	uint64_t offset;
+	struct btrfs_file_extent_item raw;
+};
+
+static struct item item_at(uint64_t offset, uint64_t bytenr, uint64_t extent_offset,
+			   uint64_t length, uint8_t type)
+{
+	return (struct item){
+		.offset = offset,
+		.raw = {
+			.generation = htole64(LAST_SNAPSHOT + 1),
+			.type = type,
+			.disk_bytenr = htole64(bytenr),
+			.offset = htole64(extent_offset),
+			.num_bytes = htole64(length),
+		},
+	};
+}
+
+static void expect_items(uint64_t from, const struct item *items, uint32_t count)
+{
+	const struct search_key key = { 0, INODE, BTRFS_EXTENT_DATA_KEY, from, UINT64_MAX };
+	struct tree_item found[8];
+
+	assert_true(count <= ARRAY_SIZE(found));
+	for (uint32_t i = 0; i < count; i++)
+		found[i] = (struct tree_item){
+			.objectid = INODE,
+			.type = BTRFS_EXTENT_DATA_KEY,
+			.offset = items[i].offset,
+			.data = &items[i].raw,
+			.size = sizeof(items[i].raw),
+		};
+	expect_tree_search(&key, found, count, 0);
+}
+
+/* The extent at BYTENR, which one reference of so many belongs to; FILE_OFFSET is where it starts. */
+static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64_t file_offset)
+{
+	const struct batch_key key = {
+		BTRFS_EXTENT_TREE_OBJECTID,
+		{ bytenr, BTRFS_EXTENT_ITEM_KEY, 0 },
+		{ UINT64_MAX, UINT8_MAX, UINT64_MAX },
+		most,
+		EXTENT_ROOM,
+	};
+	const struct btrfs_extent_item extent = {
+		.refs = htole64(1), .flags = htole64(BTRFS_EXTENT_FLAG_DATA),
+	};
+	const struct btrfs_extent_data_ref ref = {
+		.root = htole64(SUBVOLID),
+		.objectid = htole64(inode),
+		.offset = htole64(file_offset),
+		.count = htole32(1),
+	};
+	char bytes[sizeof(extent) + 1 + sizeof(ref)];
+	const struct tree_item item = {
+		bytenr, BTRFS_EXTENT_ITEM_KEY, MIB(1), 0, bytes, sizeof(bytes),
+	};
+
+	memcpy(bytes, &extent, sizeof(extent));
+	bytes[sizeof(extent)] = (char)BTRFS_EXTENT_DATA_REF_KEY;
+	memcpy(bytes + sizeof(extent) + 1, &ref, sizeof(ref));
+	expect_batch(&key, &item, 1, 0);
+}
+
+static void expect_no_extent(uint64_t bytenr)
+{
+	const struct batch_key key = {
+		BTRFS_EXTENT_TREE_OBJECTID,
+		{ bytenr, BTRFS_EXTENT_ITEM_KEY, 0 },
+		{ UINT64_MAX, UINT8_MAX, UINT64_MAX },
+		1,
+		EXTENT_ROOM,
+	};
+
+	expect_batch(&key, NULL, 0, 0);
+}
+
+/* Checksums of so many sectors at CSUM_BYTENR, 0: none. */
+static void expect_checksums(uint64_t bytenr, uint64_t csum_bytenr, uint32_t sectors)
+{
+	const struct batch_key key = {
+		BTRFS_CSUM_TREE_OBJECTID,
+		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, bytenr },
+		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
+		UINT32_MAX,
+		CSUM_ROOM,
+	};
+	static const char checksums[64];
+	const struct tree_item item = {
+		BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, csum_bytenr, 0, checksums,
+		4 * sectors,
+	};
+
+	expect_batch(&key, &item, csum_bytenr ? 1 : 0, 0);
+}
+
+static void assert_range(uint64_t offset, uint64_t length, uint64_t bytenr,
+			 enum nocow_reason reason, enum nocow_checksums checksums)
+{
+	struct nocow_range range;
+
+	assert_int_equal(nocow_iter_next(iter, &range), 1);
+	assert_int_equal(range.offset, offset);
+	assert_int_equal(range.length, length);
+	assert_int_equal(range.bytenr, bytenr);
+	assert_int_equal(range.reason, reason);
+	assert_int_equal(range.checksums, checksums);
+}
+
+static void assert_ends_with(int ret)
+{
+	struct nocow_range range = { .offset = 99 };
+
+	assert_int_equal(nocow_iter_next(iter, &range), ret);
+	assert_int_equal(range.offset, 99);
+}
+
+/* No tree is searched for an ordinary file. */
+static void test_cow_file(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = KIB(64), .fe_physical = MIB(20), .fe_length = KIB(64),
+		  .fe_flags = SHARED },
+		{ .fe_logical = KIB(128), .fe_length = KIB(4),
+		  .fe_flags = FIEMAP_EXTENT_DELALLOC | LAST },
+	};
+
+	(void)state;
+	start(&cow_file, WHOLE_FILE);
+	expect_map(extents, ARRAY_SIZE(extents));
+	assert_range(0, KIB(64), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(64), KIB(64), MIB(20), NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(128), KIB(4), 0, NOCOW_REASON_DELALLOC, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(132), MIB(1) - KIB(132), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+	assert_ends_with(0);
+}
+
+static void test_empty_file(void **state)
+{
+	struct nocow_file file = cow_file;
+
+	(void)state;
+	file.size = 0;
+	start(&file, WHOLE_FILE);
+	expect_map(NULL, 0);
+	assert_ends_with(0);
+}
+
+/* Extents behind the end of the file are reported, and the gap before them. */
+static void test_prealloc_behind_the_end(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = MIB(2), .fe_length = KIB(4), .fe_flags = FIEMAP_EXTENT_DATA_INLINE | LAST },
+	};
+
+	(void)state;
+	start(&cow_file, WHOLE_FILE);
+	expect_map(extents, ARRAY_SIZE(extents));
+	assert_range(0, MIB(2), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(MIB(2), KIB(4), 0, NOCOW_REASON_INLINE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+}
+
+/* Ranges are cut to what was asked for, holes too. */
+static void test_part_of_a_file(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(64) },
+		{ .fe_logical = KIB(96), .fe_physical = MIB(30), .fe_length = KIB(64), .fe_flags = LAST },
+	};
+
+	(void)state;
+	start(&cow_file, (struct byte_range){ KIB(60), KIB(40) });
+	expect_fiemap(KIB(60), KIB(40), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
+	assert_range(KIB(60), KIB(4), MIB(20) + KIB(60), NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(64), KIB(32), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(96), KIB(4), MIB(30), NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+
+	/* an answer may go farther than the question */
+	start(&cow_file, (struct byte_range){ KIB(64), KIB(16) });
+	expect_fiemap(KIB(64), KIB(16), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
+	assert_range(KIB(64), KIB(16), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+}
+
+/* One extent for FIEMAP can be several items, with an answer each. */
+static void test_items_of_an_extent(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(12), .fe_flags = LAST },
+	};
+	struct item items[] = {
+		item_at(0, MIB(20), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+		item_at(KIB(4), MIB(20) + KIB(4), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+		item_at(KIB(8), MIB(19), MIB(1) + KIB(8), KIB(4), BTRFS_FILE_EXTENT_REG),
+	};
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	items[1].raw.generation = htole64(LAST_SNAPSHOT);
+	start(&file, (struct byte_range){ 0, KIB(12) });
+	expect_fiemap(0, KIB(12), 0, FIEMAP_ROOM, extents, 1, 0);
+	expect_items(0, items, ARRAY_SIZE(items));
+	expect_extent(MIB(20), 1, INODE, 0);
+	expect_checksums(MIB(20) - CSUM_REACH, 0, 0);
+	/* its extent starts before the file does */
+	expect_extent(MIB(19), 1, INODE, -MIB(1));
+	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(4), KIB(4), MIB(20) + KIB(4), NOCOW_REASON_GENERATION, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(4), MIB(20) + KIB(8), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
+	assert_ends_with(0);
+}
+
+/* What the extent tree does not have yet is as FIEMAP says; what it has counts beside that. */
+static void test_references(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
+		{ .fe_logical = KIB(4), .fe_physical = MIB(700), .fe_length = KIB(4) },
+		{ .fe_logical = KIB(8), .fe_physical = MIB(1400), .fe_length = KIB(4),
+		  .fe_flags = SHARED | LAST },
+	};
+	const struct item items[] = {
+		item_at(0, MIB(20), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+		item_at(KIB(4), MIB(700), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+		item_at(KIB(8), MIB(1400), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+	};
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	start(&file, (struct byte_range){ 0, KIB(12) });
+	expect_fiemap(0, KIB(12), 0, FIEMAP_ROOM, extents, 3, 0);
+	expect_items(0, items, ARRAY_SIZE(items));
+	expect_no_extent(MIB(20));
+	expect_checksums(MIB(20) - CSUM_REACH, 0, 0);
+	expect_extent(MIB(700), 1, INODE + 1, KIB(4));
+	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(4), KIB(4), MIB(700), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(4), MIB(1400), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NONE);
+	assert_ends_with(0);
+}
+
+/* An item is divided where checksums begin and end. */
+static void test_checksums(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(64), .fe_length = KIB(32),
+		  .fe_flags = UNWRITTEN | LAST },
+	};
+	const struct item item = item_at(0, MIB(64), 0, KIB(32), BTRFS_FILE_EXTENT_PREALLOC);
+	const struct nocow_file file = file_with(INODE_PREALLOC);
+
+	(void)state;
+	start(&file, (struct byte_range){ 0, KIB(32) });
+	expect_fiemap(0, KIB(32), 0, FIEMAP_ROOM, extents, 1, 0);
+	expect_items(0, &item, 1);
+	expect_extent(MIB(64), 1, INODE, 0);
+	expect_checksums(MIB(48), MIB(64) + KIB(8), 2);
+	expect_checksums(MIB(64) + KIB(16), 0, 0);
+	assert_range(0, KIB(8), MIB(64), NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(8), MIB(64) + KIB(8), NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
+	assert_range(KIB(16), KIB(16), MIB(64) + KIB(16), NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
+	assert_ends_with(0);
+}
+
+/* A compressed extent's bytes have no address to ask about. */
+static void test_compressed(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(64), .fe_length = KIB(128),
+		  .fe_flags = FIEMAP_EXTENT_ENCODED | LAST },
+	};
+	struct item item = item_at(0, MIB(64), 0, KIB(128), BTRFS_FILE_EXTENT_REG);
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	item.raw.compression = 1;
+	start(&file, (struct byte_range){ 0, KIB(128) });
+	expect_fiemap(0, KIB(128), 0, FIEMAP_ROOM, extents, 1, 0);
+	expect_items(0, &item, 1);
+	assert_range(0, KIB(128), MIB(64), NOCOW_REASON_COMPRESSED, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+}
+
+/* FIEMAP and the items were asked at different times. */
+static void test_file_that_changes(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(16), .fe_flags = LAST },
+	};
+	const struct item items[] = {
+		item_at(KIB(4), MIB(30), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+	};
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	start(&file, (struct byte_range){ 0, KIB(16) });
+	expect_fiemap(0, KIB(16), 0, FIEMAP_ROOM, extents, 1, 0);
+	expect_items(0, items, 1);
+	expect_extent(MIB(30), 1, INODE, KIB(4));
+	expect_checksums(MIB(30) - CSUM_REACH, 0, 0);
+	expect_items(KIB(4) + 1, NULL, 0);
+	assert_range(0, KIB(4), 0, NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(4), KIB(4), MIB(30), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(8), 0, NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+}
+
+/* Without privilege no tree is touched. */
+static void test_unsearchable(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4), .fe_flags = SHARED },
+		{ .fe_logical = KIB(4), .fe_physical = MIB(30), .fe_length = MIB(1) - KIB(4),
+		  .fe_flags = LAST },
+	};
+	struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	file.searchable = false;
+	start(&file, WHOLE_FILE);
+	expect_map(extents, ARRAY_SIZE(extents));
+	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(4), MIB(1) - KIB(4), MIB(30), NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+}
+
+static void test_errors(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4), .fe_flags = LAST },
+	};
+	const struct search_key items = { 0, INODE, BTRFS_EXTENT_DATA_KEY, 0, UINT64_MAX };
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	start(&file, WHOLE_FILE);
+	expect_fiemap(0, FIEMAP_MAX_OFFSET, 0, FIEMAP_ROOM, NULL, 0, EIO);
+	assert_ends_with(-EIO);
+	start(&file, WHOLE_FILE);
+	expect_map(extents, 1);
+	expect_tree_search(&items, NULL, 0, ENOMEM);
+	assert_ends_with(-ENOMEM);
+}
+
+static void test_sums(void **state)
+{
+	const struct nocow_range ranges[] = {
+		{ 0, 10, 0, NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE },
+		{ 0, 20, 0, NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE },
+		{ 0, 30, 0, NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST },
+		{ 0, 40, 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED },
+		{ 0, UINT64_MAX, 0, NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED },
+	};
+	struct nocow_sums sums = { 0 }, twice;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		nocow_sums_add_range(&sums, &ranges[i]);
+	twice = sums;
+	nocow_sums_add(&twice, &sums);
+	assert_int_equal(twice.counts[NOCOW_REASON_HOLE], 2);
+	assert_int_equal(twice.bytes[NOCOW_REASON_HOLE], 80);
+	assert_int_equal(twice.csum_bytes, 60);
+	assert_int_equal(twice.csum_asked_bytes, 120);
+	assert_int_equal(nocow_sums_bytes_of(&sums, NOCOW_IN_PLACE), 30);
+	assert_int_equal(nocow_sums_bytes_of(&sums, NOCOW_COPIED), 30);
+	assert_int_equal(nocow_sums_bytes_of(&sums, NOCOW_NEW), 40);
+	assert_int_equal(nocow_sums_bytes_of(&twice, NOCOW_UNKNOWN), UINT64_MAX);
+}
+
+#define FILE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_flags_of_inode),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_without_trees),
+		cmocka_unit_test(test_fates),
+		FILE_TEST(test_cow_file),
+		FILE_TEST(test_empty_file),
+		FILE_TEST(test_prealloc_behind_the_end),
+		FILE_TEST(test_part_of_a_file),
+		FILE_TEST(test_items_of_an_extent),
+		FILE_TEST(test_references),
+		FILE_TEST(test_checksums),
+		FILE_TEST(test_compressed),
+		FILE_TEST(test_file_that_changes),
+		FILE_TEST(test_unsearchable),
+		FILE_TEST(test_errors),
+		cmocka_unit_test(test_sums),
+	};
+
+	return cmocka_run_group_tests_name("nocow", tests, NULL, NULL);
+}
