@@ -24,6 +24,12 @@ const struct command commands[] = {
 		.summary = "Tell where a file has data and where holes, and what finding them costs",
 		.run = seek_map_run,
 	},
+	{
+		.name = "nocow-check",
+		.arguments = "[OPTION...] PATH...",
+		.summary = "Tell which writes to a file go in place, which are copied, and why",
+		.run = nocow_check_run,
+	},
 };
 
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);

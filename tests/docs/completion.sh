@@ -105,7 +105,7 @@ stage "$scratch/share"
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' fiemap-shared help seek-map
+expect completes 'btrfs-fastpath ' fiemap-shared help nocow-check seek-map
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -117,7 +117,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' fiemap-shared seek-map
+expect completes 'btrfs-fastpath help ' fiemap-shared nocow-check seek-map
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -138,11 +138,12 @@ expect completes 'btrfs-fastpath seek-map --che' --check
 expect completes 'btrfs-fastpath seek-map --check=' data
 expect completes 'btrfs-fastpath seek-map --check d' data.img directory
 expect completes 'btrfs-fastpath seek-map --repeat='
+expect completes 'btrfs-fastpath no --ch' --check
 
 setting="btrfs, read by itself"
 expect_ours_after_inspect
 expect completes 'btrfs sub'
-expect completes 'btrfs inspect ' fiemap-shared seek-map
+expect completes 'btrfs inspect ' fiemap-shared nocow-check seek-map
 
 if [ -r "$native" ]; then
 	setting="btrfs, after btrfs-progs'"

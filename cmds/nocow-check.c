@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "commands.h"
+#include "file-options.h"
+#include "file-visit.h"
+#include "inode-flags.h"
+#include "json.h"
+#include "message.h"
+#include "name-escape.h"
+#include "nocow.h"
+#include "progress.h"
+#include "subvolume.h"
+#include "table.h"
+
+#define RANGES_PER_PROGRESS 4096
+/* Others go on working, so that what was found out of a subvolume holds no longer than that. */
+#define KNOWN_FOR (5 * NANOSECONDS_PER_SECOND)
+/* Every reason, or every flag, with commas between. */
+#define NAMES_TEXT_SIZE 256
+
+/* -- options -- */
+
+struct arguments {
+	struct global_options *global;
+	struct file_options files;
+	bool extents;
+	bool summary;
+	bool check;
+	bool sync;
+};
+
+enum {
+	OPTION_CHECK = 0x2000,
+	OPTION_SYNC,
+};
+
+static const struct argp_option option_list[] = {
+	{ NULL, 0, NULL, 0, "What to report:", 1 },
+	{ "extents", 'e', NULL, 0, "A row per range: what becomes of the next write, and why", 1 },
+	{ "summary", 's', NULL, 0, "The sums of all files alone, a row per reason", 1 },
+	{ "check", OPTION_CHECK, NULL, 0,
+	  "Exit with 64 if a NOCOW file would be copied anywhere or has checksums (root)", 1 },
+	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before looking at it", 1 },
+	{ 0 },
+};
+
+static error_t check_arguments(const struct arguments *arguments)
+{
+	if (arguments->summary && arguments->extents) {
+		error("--summary leaves no room for --extents");
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	(void)text;
+	switch (key) {
+	case 'e':
+		arguments->extents = true;
+		return 0;
+	case 's':
+		arguments->summary = true;
+		return 0;
+	case OPTION_CHECK:
+		arguments->check = true;
+		return 0;
+	case OPTION_SYNC:
+		arguments->sync = true;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &arguments->files;
+		state->child_inputs[1] = arguments->global;
+		return 0;
+	case ARGP_KEY_END:
+		return check_arguments(arguments);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {
+	{ &file_argp, 0, NULL, 0 },
+	{ &global_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "PATH...",
+	.doc = "Tell of each range of a file on btrfs whether the next write goes in place or is "
+	       "copied, and why.\vWithout options: a row per file, and a total. Without root the "
+	       "answer is partly unknown, and says so.",
+};
+
+/* -- the whole run -- */
+
+/* What is known of the subvolume that the last file was in, and until when. */
+struct subvolume {
+	uint64_t known_until;
+	dev_t device;
+	uint64_t subvolid;
+	uint64_t last_snapshot;
+};
+
+struct scan {
+	const struct arguments *arguments;
+	struct file_visit visit;
+	struct nocow_iter *iter;
+	struct subvolume subvolume;
+	/* the privilege was found missing, and said so */
+	bool no_tree_search;
+	uint64_t file_count;
+	struct nocow_sums total;
+	struct json_writer json;
+	/* a row per file; not with --extents or --summary */
+	struct table *rows;
+};
+
+/* A file's findings. */
+struct findings {
+	const struct opened_file *opened;
+	struct nocow_file file;
+	bool read_only;
+	struct nocow_sums sums;
+};
+
+static bool is_complete(const struct findings *findings)
+{
+	return findings->file.searchable && !findings->sums.counts[NOCOW_REASON_UNKNOWN];
+}
+
+/* -- text -- */
+
+static const char *const fate_names[] = {
+	[NOCOW_IN_PLACE] = "in place",
+	[NOCOW_COPIED] = "copied",
+	[NOCOW_NEW] = "new",
+	[NOCOW_UNKNOWN] = "unknown",
+};
+
+static const char *const checksums_names[] = {
+	[NOCOW_CHECKSUMS_NOT_ASKED] = "-",
+	[NOCOW_CHECKSUMS_NONE] = "no",
+	[NOCOW_CHECKSUMS_EXIST] = "yes",
+};
+
+static const struct table_column range_columns[] = {
+	{ "Offset", 12, false },   { "Bytenr", 14, false }, { "Length", 10, false },
+	{ "Next write", 10, true }, { "Why", 10, true },	    { "Checksums", 0, true },
+};
+
+static const struct table_column file_columns[] = {
+	{ "In place", 10, false },  { "Copied", 10, false }, { "New", 10, false },
+	{ "Unknown", 10, false },   { "Checksums", 10, false }, { "Why", 20, true },
+	{ "Path", 0, true },
+};
+
+static const struct table_column reason_columns[] = {
+	{ "Next write", 10, true },
+	{ "Why", 10, true },
+	{ "Ranges", 8, false },
+	{ "Bytes", 10, false },
+};
+
+#define NEW_TABLE(table, columns) \
+	table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
+
+static void append_name(char text[NAMES_TEXT_SIZE], const char *name)
+{
+	size_t length = strlen(text);
+
+	snprintf(text + length, NAMES_TEXT_SIZE - length, "%s%s", length ? "," : "", name);
+}
+
+static const char *format_flags(char text[NAMES_TEXT_SIZE], uint32_t flags)
+{
+	char number[16];
+
+	text[0] = '\0';
+	for (unsigned int bit = 0; flags >> bit; bit++) {
+		if (!(flags >> bit & 1) || !inode_flag_name(bit))
+			continue;
+		append_name(text, inode_flag_name(bit));
+		flags &= ~(1u << bit);
+	}
+	if (flags) {
+		snprintf(number, sizeof(number), "0x%" PRIx32, flags);
+		append_name(text, number);
+	}
+	return *text ? text : "-";
+}
+
+static const char *format_reasons(char text[NAMES_TEXT_SIZE], const struct nocow_sums *sums)
+{
+	text[0] = '\0';
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
+		if (sums->counts[i])
+			append_name(text, nocow_reason_name(i));
+	return *text ? text : "-";
+}
+
+static int size_cell(struct table *table, uint64_t bytes, struct size_format format)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	return table_cell(table, format_size(text, bytes, format));
+}
+
+static int number_cell(struct table *table, uint64_t number)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return table_cell(table, text);
+}
+
+static int print_range(struct table *table, const struct nocow_range *range,
+		       struct size_format format)
+{
+	int ret;
+
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	/* A rounded address would be of no use. */
+	ret |= number_cell(table, range->offset);
+	ret |= number_cell(table, range->bytenr);
+	ret |= size_cell(table, range->length, format);
+	ret |= table_cell(table, fate_names[nocow_reason_fate(range->reason)]);
+	ret |= table_cell(table, nocow_reason_name(range->reason));
+	ret |= table_cell(table, checksums_names[range->checksums]);
+	return ret ? -ENOMEM : 0;
+}
+
+static int print_sums(struct table *table, const struct nocow_sums *sums, const char *path,
+		      struct size_format format)
+{
+	char why[NAMES_TEXT_SIZE];
+	int ret;
+
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	for (int fate = NOCOW_IN_PLACE; fate <= NOCOW_UNKNOWN; fate++)
+		ret |= size_cell(table, nocow_sums_bytes_of(sums, fate), format);
+	if (sums->csum_asked_bytes)
+		ret |= size_cell(table, sums->csum_bytes, format);
+	else
+		ret |= table_cell(table, "-");
+	ret |= table_cell(table, format_reasons(why, sums));
+	ret |= table_cell(table, path);
+	return ret ? -ENOMEM : 0;
+}
+
+static int print_reason(struct table *table, const struct nocow_sums *sums,
+			enum nocow_reason reason, struct size_format format)
+{
+	int ret;
+
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	ret |= table_cell(table, fate_names[nocow_reason_fate(reason)]);
+	ret |= table_cell(table, nocow_reason_name(reason));
+	ret |= number_cell(table, sums->counts[reason]);
+	ret |= size_cell(table, sums->bytes[reason], format);
+	return ret ? -ENOMEM : 0;
+}
+
+static int print_reasons(const struct nocow_sums *sums, struct size_format format)
+{
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	ret = NEW_TABLE(&table, reason_columns);
+	for (int i = 0; ret == 0 && i < NOCOW_REASON_COUNT; i++)
+		if (sums->counts[i])
+			ret = print_reason(table, sums, i, format);
+	return ret;
+}
+
+/* -- JSON -- */
+
+static void json_flags(struct json_writer *json, uint32_t flags)
+{
+	char text[16];
+
+	json_begin_array(json, "inode_flags");
+	for (unsigned int bit = 0; flags >> bit; bit++) {
+		if (!(flags >> bit & 1) || !inode_flag_name(bit))
+			continue;
+		json_add_string(json, NULL, inode_flag_name(bit));
+		flags &= ~(1u << bit);
+	}
+	if (flags) {
+		snprintf(text, sizeof(text), "0x%" PRIx32, flags);
+		json_add_string(json, NULL, text);
+	}
+	json_end_array(json);
+}
+
+static void json_range(struct json_writer *json, const struct nocow_range *range)
+{
+	enum nocow_fate fate = nocow_reason_fate(range->reason);
+
+	json_begin_object(json, NULL);
+	json_add_uint(json, "offset", range->offset);
+	json_add_uint(json, "length", range->length);
+	json_add_uint(json, "bytenr", range->bytenr);
+	if (fate == NOCOW_UNKNOWN)
+		json_add_null(json, "nocow");
+	else
+		json_add_bool(json, "nocow", fate == NOCOW_IN_PLACE);
+	json_add_string(json, "reason", nocow_reason_name(range->reason));
+	if (range->checksums == NOCOW_CHECKSUMS_NOT_ASKED)
+		json_add_null(json, "has_csums");
+	else
+		json_add_bool(json, "has_csums", range->checksums == NOCOW_CHECKSUMS_EXIST);
+	json_end_object(json);
+}
+
+static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
+{
+	uint64_t range_count = 0;
+
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
+		range_count += sums->counts[i];
+	json_add_uint(json, "range_count", range_count);
+	json_add_uint(json, "nocow_bytes", nocow_sums_bytes_of(sums, NOCOW_IN_PLACE));
+	json_add_uint(json, "cow_bytes", nocow_sums_bytes_of(sums, NOCOW_COPIED));
+	json_add_uint(json, "hole_bytes", sums->bytes[NOCOW_REASON_HOLE]);
+	json_add_uint(json, "inline_bytes", sums->bytes[NOCOW_REASON_INLINE]);
+	json_add_uint(json, "delalloc_bytes", sums->bytes[NOCOW_REASON_DELALLOC]);
+	json_add_uint(json, "unknown_bytes", sums->bytes[NOCOW_REASON_UNKNOWN]);
+	if (sums->csum_asked_bytes)
+		json_add_uint(json, "csum_bytes", sums->csum_bytes);
+	else
+		json_add_null(json, "csum_bytes");
+
+	json_begin_object(json, "reason_bytes");
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
+		if (sums->counts[i])
+			json_add_uint(json, nocow_reason_name(i), sums->bytes[i]);
+	json_end_object(json);
+}
+
+/* -- one file -- */
+
+static void complain_no_privilege(struct scan *scan)
+{
+	scan->no_tree_search = true;
+	if (scan->arguments->global->verbosity >= 0)
+		warning("without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known");
+}
+
+/* What waits for a commit is not in the trees, so that commits first. */
+static int look_at_subvolume(int fd, struct subvolume *subvolume)
+{
+	int ret;
+
+	ret = subvolume_id_of(fd, &subvolume->subvolid);
+	if (ret < 0)
+		return ret;
+	/* Without privilege there is no use in a commit. */
+	ret = subvolume_last_snapshot(fd, subvolume->subvolid, &subvolume->last_snapshot);
+	if (ret < 0)
+		return ret;
+	ret = filesystem_commit(fd);
+	if (ret < 0)
+		return ret;
+	return subvolume_last_snapshot(fd, subvolume->subvolid, &subvolume->last_snapshot);
+}
+
+/* Returns 1 if trees may be searched, 0 if not, or a negative errno. */
+static int find_subvolume(struct scan *scan, const struct opened_file *opened)
+{
+	struct subvolume *subvolume = &scan->subvolume;
+	int ret;
+
+	if (scan->no_tree_search)
+		return 0;
+	if (subvolume->device == opened->status.st_dev && monotonic_ns() < subvolume->known_until)
+		return 1;
+	subvolume->known_until = 0;
+	ret = look_at_subvolume(opened->fd, subvolume);
+	if (ret == -EPERM) {
+		complain_no_privilege(scan);
+		return 0;
+	}
+	if (ret < 0)
+		return ret;
+	subvolume->device = opened->status.st_dev;
+	subvolume->known_until = monotonic_ns() + KNOWN_FOR;
+	return 1;
+}
+
+static int prepare_file(struct scan *scan, struct findings *findings)
+{
+	const struct opened_file *opened = findings->opened;
+	struct nocow_file *file = &findings->file;
+	int ret;
+
+	ret = find_subvolume(scan, opened);
+	if (ret < 0)
+		return ret;
+	*file = (struct nocow_file){
+		.fd = opened->fd,
+		.inode = opened->status.st_ino,
+		.size = opened->status.st_size,
+		.searchable = ret > 0,
+		.subvolid = scan->subvolume.subvolid,
+		.last_snapshot = scan->subvolume.last_snapshot,
+	};
+	/* So the kernel says of a mount and of a subvolume alike. */
+	findings->read_only = faccessat(opened->fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0 &&
+			      errno == EROFS;
+	if (!file->searchable)
+		return inode_flags_of(file->fd, &file->inode_flags);
+	return inode_flags_all_of(file->fd, file->inode, &file->inode_flags);
+}
+
+static int report_range(struct scan *scan, struct findings *findings, struct table *table,
+			const struct nocow_range *range)
+{
+	const struct arguments *arguments = scan->arguments;
+
+	nocow_sums_add_range(&findings->sums, range);
+	if (!arguments->extents)
+		return 0;
+	if (arguments->global->json) {
+		json_range(&scan->json, range);
+		return 0;
+	}
+	return print_range(table, range, arguments->global->sizes);
+}
+
+static int report_ranges(struct scan *scan, struct findings *findings, struct table *table)
+{
+	const struct arguments *arguments = scan->arguments;
+	struct nocow_range range;
+	uint64_t count = 0;
+	int ret;
+
+	ret = nocow_iter_start(scan->iter, &findings->file, arguments->files.range,
+			       arguments->sync ? FIEMAP_FLAG_SYNC : 0);
+	if (ret < 0)
+		return ret;
+	while ((ret = nocow_iter_next(scan->iter, &range)) > 0) {
+		ret = report_range(scan, findings, table, &range);
+		if (ret < 0)
+			return ret;
+		if (++count % RANGES_PER_PROGRESS == 0 && progress_due())
+			progress_show("%" PRIu64 " files, then %" PRIu64 " ranges",
+				      scan->file_count, count);
+	}
+	return ret;
+}
+
+static int report_file_as_json(struct scan *scan, struct findings *findings)
+{
+	const struct arguments *arguments = scan->arguments;
+	struct json_writer *json = &scan->json;
+	int ret;
+
+	json_begin_object(json, NULL);
+	json_add_name(json, "path", findings->opened->path);
+	json_flags(json, findings->file.inode_flags);
+	if (arguments->extents)
+		json_begin_array(json, "ranges");
+	else
+		json_add_null(json, "ranges");
+	ret = report_ranges(scan, findings, NULL);
+	if (arguments->extents)
+		json_end_array(json);
+	json_add_bool(json, "complete", ret == 0 && is_complete(findings));
+	json_add_bool(json, "read_only", findings->read_only);
+	json_sums(json, &findings->sums);
+	if (ret < 0)
+		json_add_string(json, "error", strerror(-ret));
+	json_end_object(json);
+	return ret;
+}
+
+static int report_file_as_rows(struct scan *scan, struct findings *findings)
+{
+	CLEANUP_FREE char *quoted = quote_name(findings->opened->path);
+	CLEANUP(table_freep) struct table *table = NULL;
+	char flags[NAMES_TEXT_SIZE];
+	int ret;
+
+	printf("%sFile: %s\n", scan->file_count ? "\n" : "", quoted ? quoted : "?");
+	printf("Flags: %s\n", format_flags(flags, findings->file.inode_flags));
+	if (findings->read_only)
+		printf("Read-only: no write gets here before that is changed\n");
+	ret = NEW_TABLE(&table, range_columns);
+	return ret < 0 ? ret : report_ranges(scan, findings, table);
+}
+
+static int report_file_as_text(struct scan *scan, struct findings *findings)
+{
+	const struct arguments *arguments = scan->arguments;
+	CLEANUP(table_freep) struct table *table = NULL;
+	const char *path = findings->opened->path;
+	int ret;
+
+	if (!arguments->extents) {
+		ret = report_ranges(scan, findings, NULL);
+		if (ret < 0 || arguments->summary)
+			return ret;
+		return print_sums(scan->rows, &findings->sums, path, arguments->global->sizes);
+	}
+	ret = report_file_as_rows(scan, findings);
+	if (ret == 0)
+		ret = NEW_TABLE(&table, file_columns);
+	return ret < 0 ? ret : print_sums(table, &findings->sums, path, arguments->global->sizes);
+}
+
+/* -- --check -- */
+
+static void complain_of_copies(const struct scan *scan, const struct findings *findings)
+{
+	CLEANUP_FREE char *quoted = quote_name(findings->opened->path);
+	struct size_format format = scan->arguments->global->sizes;
+	char copied[UNITS_TEXT_SIZE], with_checksums[UNITS_TEXT_SIZE];
+
+	warning("NOCOW file: %s of it would be copied, and %s have checksums: %s",
+		format_size(copied, nocow_sums_bytes_of(&findings->sums, NOCOW_COPIED), format),
+		format_size(with_checksums, findings->sums.csum_bytes, format),
+		quoted ? quoted : "?");
+}
+
+/* Only of a NOCOW file anything is expected. What has no extent yet cannot be copied. */
+static void check_file(struct scan *scan, const struct findings *findings)
+{
+	int *status = &scan->visit.status;
+
+	if (!(findings->file.inode_flags & INODE_NODATACOW))
+		return;
+	if (nocow_sums_bytes_of(&findings->sums, NOCOW_COPIED) || findings->sums.csum_bytes) {
+		if (scan->arguments->global->verbosity >= 0)
+			complain_of_copies(scan, findings);
+		if (*status == STATUS_OK)
+			*status = STATUS_CHECK_FAILED;
+	} else if (!is_complete(findings)) {
+		error_path("cannot check without CAP_SYS_ADMIN (root):", findings->opened->path, 0);
+		*status = STATUS_ERROR;
+	}
+}
+
+static struct failure report_file(void *data, const struct opened_file *opened)
+{
+	struct scan *scan = data;
+	const struct arguments *arguments = scan->arguments;
+	struct findings findings = { .opened = opened };
+	int ret;
+
+	ret = prepare_file(scan, &findings);
+	if (ret == 0 && arguments->global->json && !arguments->summary)
+		ret = report_file_as_json(scan, &findings);
+	else if (ret == 0)
+		ret = report_file_as_text(scan, &findings);
+	if (ret < 0)
+		return (struct failure){ "cannot examine", ret };
+
+	nocow_sums_add(&scan->total, &findings.sums);
+	scan->file_count++;
+	if (arguments->check)
+		check_file(scan, &findings);
+	return NO_FAILURE;
+}
+
+/* -- the command -- */
+
+static int report_total(struct scan *scan)
+{
+	const struct arguments *arguments = scan->arguments;
+	struct json_writer *json = &scan->json;
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	if (arguments->global->json) {
+		json_begin_object(json, "total");
+		json_add_uint(json, "file_count", scan->file_count);
+		json_sums(json, &scan->total);
+		json_end_object(json);
+		return 0;
+	}
+	if (arguments->summary)
+		return print_reasons(&scan->total, arguments->global->sizes);
+	if (scan->file_count == 1 || !file_options_ask_for_several(&arguments->files))
+		return 0;
+	if (!arguments->extents)
+		return print_sums(scan->rows, &scan->total, "total", arguments->global->sizes);
+	putchar('\n');
+	ret = NEW_TABLE(&table, file_columns);
+	return ret < 0 ? ret : print_sums(table, &scan->total, "total", arguments->global->sizes);
+}
+
+static int scan_paths(struct scan *scan, FILE *list)
+{
+	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
+	int ret;
+
+	ret = file_options_walk(&scan->arguments->files, list, &walk);
+	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
+}
+
+static int scan_init(struct scan *scan, const struct arguments *arguments)
+{
+	int ret;
+
+	*scan = (struct scan){ .arguments = arguments };
+	ret = file_visit_init(&scan->visit, file_options_can_overlap(&arguments->files));
+	if (ret == 0)
+		ret = nocow_iter_new(&scan->iter);
+	if (ret == 0 && !arguments->global->json && !arguments->extents && !arguments->summary)
+		ret = NEW_TABLE(&scan->rows, file_columns);
+	if (ret < 0 || !arguments->global->json)
+		return ret;
+	json_begin(&scan->json, stdout);
+	json_begin_array(&scan->json, "nocow-check");
+	return 0;
+}
+
+static void scan_free(struct scan *scan)
+{
+	table_free(scan->rows);
+	nocow_iter_free(scan->iter);
+	file_visit_free(&scan->visit);
+}
+
+static int run(const struct arguments *arguments, FILE *list)
+{
+	struct scan scan;
+	int ret;
+
+	ret = scan_init(&scan, arguments);
+	if (ret < 0)
+		goto out;
+
+	progress_start(arguments->global->verbosity >= 0);
+	ret = scan_paths(&scan, list);
+	if (arguments->global->json)
+		json_end_array(&scan.json);
+	if (ret == 0)
+		ret = report_total(&scan);
+	if (arguments->global->json)
+		json_end(&scan.json);
+	progress_clear();
+
+out:
+	if (ret < 0 && arguments->files.files0_from)
+		error_path("cannot work through", arguments->files.files0_from, ret);
+	else if (ret < 0)
+		error("cannot go on: %s", strerror(-ret));
+	scan_free(&scan);
+	return ret < 0 ? STATUS_ERROR : scan.visit.status;
+}
+
+int nocow_check_run(int argc, char **argv, struct global_options *global)
+{
+	struct arguments arguments = { .global = global, .files.global = global };
+	FILE *list;
+	int status;
+
+	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+		return STATUS_ERROR;
+	if (global->done)
+		return STATUS_OK;
+	if (file_options_open_list(&arguments.files, &list) < 0)
+		return STATUS_ERROR;
+
+	status = run(&arguments, list);
+	file_options_close_list(list);
+	return status;
+}

@@ -1,0 +1,407 @@
+#!/usr/bin/env bats
+# nocow-check: what it prints, and that what it predicts is what happens.
+
+# bats runs each test in a subshell, which is what it should do; its run sets what nobody else does;
+# what jq expands, the shell does not
+# shellcheck disable=SC2030,SC2031,SC2154,SC2016
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+MIB=1048576
+
+# random FILE KIB [SEEK-KIB]
+random() {
+    dd if=/dev/urandom of="$1" bs=1K count="$2" seek="${3:-0}" conv=notrunc status=none
+}
+
+# nocow_file FILE KIB
+nocow_file() {
+    touch "$1"
+    chattr +C "$1"
+    random "$1" "$2"
+}
+
+setup_file() {
+    mount_btrfs 2G noatime
+    # nobody has to get there
+    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    cp "$FASTPATH" "$MNT/program"
+
+    random "$MNT/cow" 1024
+    nocow_file "$MNT/nocow" 4096
+    fallocate -l 8M "$MNT/prealloc"
+    random "$MNT/prealloc" 1024 1024
+    nocow_file "$MNT/cloned" 1024
+    touch "$MNT/clone"
+    chattr +C "$MNT/clone"
+    cp --reflink=always "$MNT/cloned" "$MNT/clone"
+    printf 'tiny' >"$MNT/tiny"
+    truncate -s 64K "$MNT/hole"
+    chattr +C "$MNT/hole"
+    sync -f "$MNT"
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+teardown() {
+    local place
+
+    while read -r place; do
+        umount "$place"
+    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" | tac)
+    mount -o remount,rw "$MNT"
+    rm -rf "$MNT/within"
+}
+
+nocow_check() {
+    "$FASTPATH" nocow-check "$@"
+}
+
+nocow_check_json() {
+    "$FASTPATH" --format json nocow-check "$@"
+}
+
+# expect_json FILTER VALUE: jq's answer about the last run
+expect_json() {
+    local value
+
+    value=$(json "$1")
+    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
+}
+
+# expect_line PATTERN: a line of the last run that matches as a whole
+expect_line() {
+    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
+}
+
+refuse_line() {
+    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
+}
+
+prove_nocow() {
+    "$BATS_TEST_DIRNAME/prove-nocow" "$FASTPATH" "$BATS_TEST_TMPDIR/proof.image" "$BATS_TEST_TMPDIR/proof" "$@"
+}
+
+# -- the proof: predict, write, compare the addresses --
+
+@test "every prediction is right, for every kind of file" {
+    run -0 prove_nocow
+    for reason in prealloc nodatacow no_flag generation compressed shared checksums hole inline; do
+        expect_line "$reason: [1-9][0-9]*"
+    done
+}
+
+@test "every prediction is right with small nodes, long checksums and items for holes" {
+    run -0 prove_nocow -n 4096 --csum sha256 -O ^no-holes
+    for reason in prealloc nodatacow no_flag generation compressed shared checksums hole inline; do
+        expect_line "$reason: [1-9][0-9]*"
+    done
+}
+
+@test "every prediction is right where many things happen at random" {
+    for seed in 1 2 3 4; do
+        run -0 prove_nocow --seed "$seed"
+        expect_line "nodatacow: [1-9][0-9]*"
+    done
+}
+
+# -- text --
+
+@test "a row per file and a total" {
+    run -0 nocow_check "$MNT/cow" "$MNT/nocow" "$MNT/prealloc" "$MNT/tiny" "$MNT/hole"
+    expect_line " *In place +Copied +New +Unknown +Checksums Why +Path"
+    expect_line " *0.00B +1.00MiB +0.00B +0.00B +- no_flag +$MNT/cow"
+    expect_line " *4.00MiB +0.00B +0.00B +0.00B +0.00B nodatacow +$MNT/nocow"
+    expect_line " *7.00MiB +1.00MiB +0.00B +0.00B +0.00B prealloc,no_flag +$MNT/prealloc"
+    expect_line " *0.00B +0.00B +4.00KiB +0.00B +- inline +$MNT/tiny"
+    expect_line " *0.00B +0.00B +64.00KiB +0.00B +- hole +$MNT/hole"
+    expect_line " *11.00MiB +2.00MiB +68.00KiB +0.00B +0.00B [a-z_,]+ +total"
+}
+
+@test "one file needs no total" {
+    run -0 nocow_check "$MNT/nocow"
+    refuse_line ".* total"
+}
+
+@test "--extents: a row per range" {
+    run -0 nocow_check --raw --extents "$MNT/prealloc"
+    expect_line "File: '$MNT/prealloc'"
+    expect_line "Flags: prealloc"
+    expect_line " *Offset +Bytenr +Length Next write +Why +Checksums"
+    expect_line " *0 +[1-9][0-9]+ +1048576 in place +prealloc +no"
+    expect_line " *1048576 +[1-9][0-9]+ +1048576 copied +no_flag +-"
+    expect_line " *2097152 +[1-9][0-9]+ +6291456 in place +prealloc +no"
+    expect_line " *7340032 +1048576 +0 +0 +0 prealloc,no_flag +$MNT/prealloc"
+}
+
+@test "--extents of several files ends in a total" {
+    run -0 nocow_check --extents "$MNT/tiny" "$MNT/hole"
+    expect_line "File: '$MNT/hole'"
+    expect_line " *0.00B +0.00B +68.00KiB +0.00B +- hole,inline +total"
+}
+
+@test "--summary: a row per reason, and no file" {
+    run -0 nocow_check --raw --summary "$MNT/cow" "$MNT/prealloc" "$MNT/cloned"
+    expect_line "Next write +Why +Ranges +Bytes"
+    expect_line "in place +prealloc +2 +7340032"
+    expect_line "copied +no_flag +2 +2097152"
+    expect_line "copied +shared +1 +1048576"
+    [ "${#lines[@]}" = 4 ]
+    run -0 nocow_check_json -s "$MNT/cow" "$MNT/prealloc"
+    expect_json '."nocow-check" | length' 0
+    expect_json .total.reason_bytes.prealloc 7340032
+    run -1 nocow_check -s -e "$MNT/cow"
+}
+
+@test "--range cuts the ranges" {
+    run -0 nocow_check_json --extents --range 1020K:8K "$MNT/prealloc"
+    expect_json '[."nocow-check"[0].ranges[] | [.offset, .length, .reason] | join(" ")] | join(", ")' \
+        "1044480 4096 prealloc, 1048576 4096 no_flag"
+}
+
+# -- JSON --
+
+@test "the promised keys are always there" {
+    local key
+
+    for options in "" "--extents"; do
+        # shellcheck disable=SC2086 # a list of words
+        run -0 nocow_check_json $options "$MNT/nocow" "$MNT/cow" "$MNT/tiny"
+        for key in path inode_flags complete ranges nocow_bytes cow_bytes csum_bytes; do
+            expect_json "all(.\"nocow-check\"[]; has(\"$key\"))" true
+        done
+    done
+    for key in offset length nocow reason has_csums; do
+        expect_json "all(.\"nocow-check\"[].ranges[]; has(\"$key\"))" true
+    done
+    expect_json '.__header.version' 1
+}
+
+@test "JSON: what is not asked for is null" {
+    run -0 nocow_check_json "$MNT/cow"
+    expect_json '."nocow-check"[0].ranges' null
+    expect_json '."nocow-check"[0].csum_bytes' null
+    run -0 nocow_check_json -e "$MNT/cow"
+    expect_json '."nocow-check"[0].ranges[0].has_csums' null
+}
+
+@test "JSON: the figures" {
+    run -0 nocow_check_json -e "$MNT/nocow" "$MNT/prealloc"
+    expect_json '."nocow-check"[0].path' "$MNT/nocow"
+    expect_json '."nocow-check"[0].inode_flags | join(" ")' "nodatasum nodatacow"
+    expect_json '."nocow-check"[0].complete' true
+    expect_json '."nocow-check"[0].read_only' false
+    expect_json '."nocow-check"[0].nocow_bytes' $((4 * MIB))
+    expect_json '."nocow-check"[0].cow_bytes' 0
+    expect_json '."nocow-check"[0].csum_bytes' 0
+    expect_json '[."nocow-check"[1].ranges[].nocow] | join(" ")' "true false true"
+    expect_json .total.nocow_bytes $((11 * MIB))
+    expect_json .total.file_count 2
+}
+
+@test "the bytenr is filefrag's" {
+    local block
+
+    run -0 nocow_check_json -e "$MNT/nocow"
+    block=$(filefrag -v "$MNT/nocow" | awk '$1 == "0:" { sub(/\.\..*/, "", $4); print $4 }')
+    expect_json '."nocow-check"[0].ranges[0].bytenr' $((block * 4096))
+}
+
+# -- --check --
+
+@test "--check: 0 where all goes in place, whatever other files do" {
+    run -0 nocow_check --check "$MNT/nocow" "$MNT/cow" "$MNT/prealloc" "$MNT/tiny"
+}
+
+@test "--check: holes are no copies" {
+    run -0 nocow_check --check "$MNT/hole"
+}
+
+@test "--check: 64 for a NOCOW file that would be copied" {
+    run -64 --separate-stderr nocow_check --check "$MNT/nocow" "$MNT/cloned"
+    [ "$stderr" = "WARNING: NOCOW file: 1.00MiB of it would be copied, and 0.00B have checksums: '$MNT/cloned'" ]
+    run -64 --separate-stderr nocow_check -q --check "$MNT/cloned"
+    [ -z "$stderr" ]
+    # only the part that is looked at counts
+    run -0 nocow_check --check --range 2M:1M "$MNT/cloned"
+}
+
+@test "--check: an error is an error, whatever else is found" {
+    run -1 nocow_check --check "$MNT/missing" "$MNT/cloned"
+    run -1 nocow_check --check "$MNT/cloned" "$MNT/missing"
+}
+
+# -- without privilege --
+
+@test "without privilege nothing is guessed" {
+    run -0 --separate-stderr as_nobody "$MNT/program" --format json nocow-check -e \
+        "$MNT/nocow" "$MNT/prealloc" "$MNT/cloned" "$MNT/hole" "$MNT/tiny"
+    [ "$stderr" = "WARNING: without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known" ]
+    expect_json 'any(."nocow-check"[]; .complete)' false
+    expect_json '[."nocow-check"[0].ranges[] | [.nocow, .reason, .has_csums]] | tostring' '[[null,"unknown",null]]'
+    expect_json '[."nocow-check"[1].ranges[] | [.nocow, .reason]] | tostring' \
+        '[[null,"unknown"],[false,"no_flag"],[null,"unknown"]]'
+    expect_json '."nocow-check"[1].unknown_bytes' $((7 * MIB))
+    expect_json '."nocow-check"[2].ranges[0].reason' shared
+    expect_json '."nocow-check"[3].ranges[0].reason' hole
+    expect_json '."nocow-check"[4].ranges[0].reason' inline
+    expect_json '."nocow-check"[0].inode_flags | join(" ")' nodatacow
+    expect_json '."nocow-check"[0].csum_bytes' null
+}
+
+@test "without privilege --check says that it cannot" {
+    run -1 --separate-stderr as_nobody "$MNT/program" nocow-check -q --check "$MNT/nocow"
+    [ "$stderr" = "ERROR: cannot check without CAP_SYS_ADMIN (root): '$MNT/nocow'" ]
+    # what is certain is
+    run -64 as_nobody "$MNT/program" nocow-check -q --check "$MNT/cloned"
+    run -0 as_nobody "$MNT/program" nocow-check -q --check "$MNT/cow"
+}
+
+# -- what it looks at --
+
+@test "data not yet written is unknown, until --sync" {
+    mkdir "$MNT/within"
+    touch "$MNT/within/dirty"
+    chattr +C "$MNT/within/dirty"
+    sync -f "$MNT"
+    random "$MNT/within/dirty" 64
+    run -0 nocow_check_json -e "$MNT/within/dirty"
+    expect_json '[."nocow-check"[0].ranges[0] | .nocow, .reason] | tostring' '[null,"delalloc"]'
+    expect_json '."nocow-check"[0].delalloc_bytes' 65536
+    run -0 nocow_check_json --sync -e "$MNT/within/dirty"
+    expect_json '[."nocow-check"[0].ranges[0] | .nocow, .reason] | tostring' '[true,"nodatacow"]'
+}
+
+@test "a file that has just been preallocated" {
+    mkdir "$MNT/within"
+    fallocate -l 1M "$MNT/within/new"
+    run -0 nocow_check_json "$MNT/within/new"
+    expect_json '."nocow-check"[0].nocow_bytes' $MIB
+}
+
+@test "a read-only mount" {
+    mount -o remount,ro "$MNT"
+    run -0 nocow_check -e "$MNT/nocow"
+    expect_line "Read-only: no write gets here before that is changed"
+    run -0 nocow_check_json "$MNT/nocow"
+    expect_json '."nocow-check"[0].read_only' true
+    expect_json '."nocow-check"[0].nocow_bytes' $((4 * MIB))
+}
+
+@test "-r: all files of a directory, each once" {
+    mkdir -p "$MNT/within/deeper"
+    nocow_file "$MNT/within/a" 64
+    ln "$MNT/within/a" "$MNT/within/deeper/b"
+    ln -s a "$MNT/within/c"
+    mkfifo "$MNT/within/fifo"
+    sync -f "$MNT"
+    run -0 nocow_check_json -r "$MNT/within"
+    expect_json '."nocow-check" | length' 1
+    expect_json .total.nocow_bytes 65536
+}
+
+@test "--files0-from" {
+    printf '%s\0' "$MNT/nocow" "$MNT/cow" >"$BATS_TEST_TMPDIR/list"
+    run -0 nocow_check --files0-from "$BATS_TEST_TMPDIR/list"
+    expect_line ".*nodatacow +$MNT/nocow"
+    expect_line ".*no_flag +$MNT/cow"
+}
+
+@test "what is no file on btrfs" {
+    mkfifo "$BATS_TEST_TMPDIR/fifo"
+    run -1 --separate-stderr nocow_check "$MNT" "$MNT/missing" /proc/self/status
+    [ "${stderr_lines[0]}" = "ERROR: is a directory, and -r was not given: '$MNT'" ]
+    [ "${stderr_lines[1]}" = "ERROR: cannot access '$MNT/missing': No such file or directory" ]
+    [ "${stderr_lines[2]}" = "ERROR: not a btrfs filesystem: '/proc/self/status'" ]
+    mkdir "$MNT/within"
+    mkfifo "$MNT/within/fifo"
+    run -1 --separate-stderr timeout 10 "$FASTPATH" nocow-check "$MNT/within/fifo"
+    [ "$stderr" = "ERROR: not a regular file: '$MNT/within/fifo'" ]
+}
+
+@test "a file on ext4" {
+    truncate -s 8M "$BATS_TEST_TMPDIR/ext4"
+    mkfs.ext4 -q "$BATS_TEST_TMPDIR/ext4"
+    mkdir "$BATS_TEST_TMPDIR/other"
+    mount -o loop "$BATS_TEST_TMPDIR/ext4" "$BATS_TEST_TMPDIR/other"
+    touch "$BATS_TEST_TMPDIR/other/file"
+    run -1 --separate-stderr nocow_check "$BATS_TEST_TMPDIR/other/file"
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '$BATS_TEST_TMPDIR/other/file'" ]
+}
+
+@test "names of any bytes" {
+    mkdir "$MNT/within"
+    random "$MNT/within/"$'new\nline\xff' 4
+    run -0 nocow_check_json -r "$MNT/within"
+    expect_json '."nocow-check"[0].path_encoding' escaped
+    expect_json '."nocow-check"[0].path' "$MNT/within/new\\x0aline\\xff"
+}
+
+@test "an empty file" {
+    mkdir "$MNT/within"
+    touch "$MNT/within/empty"
+    run -0 nocow_check_json -e "$MNT/within/empty"
+    expect_json '."nocow-check"[0].ranges | length' 0
+    expect_json '."nocow-check"[0].complete' true
+}
+
+@test "a full disk is an error" {
+    run -1 --separate-stderr bash -c '"$1" nocow-check "$2" >/dev/full' - "$FASTPATH" "$MNT/nocow"
+    [ "$stderr" = "ERROR: cannot write to standard output: No space left on device" ]
+}
+
+@test "a file that changes underfoot" {
+    local writer
+
+    mkdir "$MNT/within"
+    nocow_file "$MNT/within/busy" 1024
+    while :; do
+        xfs_io -c "falloc 0 1m" -c "pwrite -q 64k 128k" -c "fpunch 32k 256k" -c "truncate 700k" "$MNT/within/busy"
+    done 3>&- >/dev/null &
+    writer=$!
+    for _ in {1..10}; do
+        run -0 timeout 10 "$FASTPATH" --format json nocow-check -e "$MNT/within/busy"
+        expect_json '[."nocow-check"[0].ranges | .[:-1] as $a | .[1:] as $b | range($a | length) |
+            $a[.].offset + $a[.].length == $b[.].offset] | all' true
+    done
+    kill "$writer"
+    wait "$writer" || true
+}
+
+# -- cost --
+
+# searches FILE: how many tree searches it takes
+searches() {
+    strace -f -e trace=ioctl "$FASTPATH" nocow-check "$1" 2>&1 >/dev/null | grep -c TREE_SEARCH_V2
+}
+
+@test "a file of many extents takes few searches, and an ordinary one none for its extents" {
+    local i writes=()
+
+    command -v strace >/dev/null || skip "strace is not installed"
+    mkdir "$MNT/within"
+    touch "$MNT/within/nocow"
+    chattr +C "$MNT/within/nocow"
+    for ((i = 0; i < 400; i++)); do
+        writes+=(-c "pwrite -q $((8 * i))k 4k")
+    done
+    xfs_io "${writes[@]}" "$MNT/within/nocow"
+    cp --reflink=never --sparse=always "$MNT/within/nocow" "$MNT/within/other"
+    sync -f "$MNT"
+    run -0 nocow_check_json "$MNT/within/nocow"
+    expect_json '."nocow-check"[0].nocow_bytes' $((400 * 4096))
+    expect_json '."nocow-check"[0].range_count > 300' true
+    [ "$(searches "$MNT/within/nocow")" -lt 40 ]
+    [ "$(searches "$MNT/within/other")" -le 6 ]
+}
+
+@test "options are checked" {
+    run -1 --separate-stderr nocow_check
+    [[ ${stderr_lines[0]} == *"at least 1 argument expected, 0 given" ]]
+    run -1 nocow_check --range 5 --range x:y "$MNT/cow"
+    run -1 nocow_check --no-such-option "$MNT/cow"
+    run -0 nocow_check --help
+    expect_line ".*--check .*"
+}
