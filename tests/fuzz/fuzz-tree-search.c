@@ -5,6 +5,7 @@
 #include "cleanup.h"
 #include "file-extent.h"
 #include "fuzz.h"
+#include "inode-flags.h"
 #include "tree-search.h"
 
 static void check_file_extent(const struct tree_item *item)
@@ -21,6 +22,17 @@ static void check_file_extent(const struct tree_item *item)
 	INVARIANT(extent.leaf_generation == item->leaf_generation);
 	INVARIANT(extent.offset + extent.length >= extent.offset);
 	INVARIANT(!extent.is_inline || (!extent.disk_bytenr && !extent.is_prealloc));
+}
+
+static void check_inode_flags(const struct tree_item *item)
+{
+	CLEANUP_FREE void *data = fuzz_copy(item->data, item->size);
+	struct tree_item alone = *item;
+	uint32_t flags = 99;
+
+	alone.data = data;
+	if (inode_flags_parse(&alone, &flags) < 0)
+		INVARIANT(flags == 99);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -42,5 +54,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		INVARIANT(item_start + item.size == buffer + position);
 		INVARIANT(position <= size);
 		check_file_extent(&item);
+		check_inode_flags(&item);
 	}
 }
