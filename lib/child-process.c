@@ -4,10 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "child-process.h"
+#include "cleanup.h"
 
 static int wait_for(pid_t pid, int *ret_wait_status)
 {
@@ -110,4 +114,29 @@ int child_capture(const char *path, char *const *argv, char *buffer, size_t size
 	close(fd);
 	wait_for(pid, &wait_status);
 	return ret;
+}
+
+int program_find(const char *name, char **ret_path)
+{
+	const char *folders = getenv("PATH");
+	CLEANUP_FREE char *copy = strdup(folders ? folders : "");
+	char *rest = copy, *folder;
+
+	if (!copy)
+		return -ENOMEM;
+	while ((folder = strsep(&rest, ":"))) {
+		char *path;
+
+		/* An empty one would be the current folder. */
+		if (*folder != '/')
+			continue;
+		if (asprintf(&path, "%s/%s", folder, name) < 0)
+			return -ENOMEM;
+		if (access(path, X_OK) == 0) {
+			*ret_path = path;
+			return 0;
+		}
+		free(path);
+	}
+	return -ENOENT;
 }

@@ -24,4 +24,10 @@ int child_run(const char *path, char *const *argv, int *ret_wait_status);
 int child_capture(const char *path, char *const *argv, char *buffer, size_t size,
 		  size_t *ret_length);
 
+/*
+ * Find the program NAME in the folders of $PATH. Returns 0 with its path, which the caller frees,
+ * -ENOENT, or -ENOMEM.
+ */
+int program_find(const char *name, char **ret_path);
+
 #endif

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -124,6 +125,24 @@ static void test_cannot_execute(void **state)
 	assert_fails("sh", -ENOENT);
 }
 
+static void test_find(void **state)
+{
+	char *path = NULL;
+
+	(void)state;
+	assert_int_equal(setenv("PATH", "relative::/nonexistent:/bin:/usr/bin", 1), 0);
+	assert_int_equal(program_find("sh", &path), 0);
+	assert_string_equal(path, "/bin/sh");
+	free(path);
+	path = NULL;
+	assert_int_equal(program_find("no-such-program", &path), -ENOENT);
+	assert_int_equal(setenv("PATH", "", 1), 0);
+	assert_int_equal(program_find("sh", &path), -ENOENT);
+	assert_int_equal(unsetenv("PATH"), 0);
+	assert_int_equal(program_find("sh", &path), -ENOENT);
+	assert_null(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +152,7 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_cannot_execute),
+		cmocka_unit_test(test_find),
 	};
 
 	return cmocka_run_group_tests_name("child-process", tests, NULL, NULL);
