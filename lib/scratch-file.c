@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+#include <linux/magic.h>
+
+#include "cleanup.h"
+#include "retry-ioctl.h"
+#include "scratch-file.h"
+
+/* The directory may hand its own attribute down, hence both ways. */
+static int set_nocow(int fd, bool nocow)
+{
+	unsigned int flags = 0;
+	int ret;
+
+	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags);
+	if (ret < 0)
+		return ret;
+	if (nocow)
+		flags = (flags | FS_NOCOW_FL) & ~FS_COMPR_FL;
+	else
+		flags &= ~FS_NOCOW_FL;
+	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+static int write_block(int fd, const char *block, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < SCRATCH_BLOCK) {
+		ssize_t count = pwrite(fd, block + done, SCRATCH_BLOCK - done, offset + done);
+
+		if (count < 0 && errno != EINTR)
+			return -errno;
+		if (count == 0)
+			return -EIO;
+		if (count > 0)
+			done += count;
+	}
+	return 0;
+}
+
+static int fill(int fd, uint64_t size)
+{
+	CLEANUP_FREE char *block = NULL;
+	int ret;
+
+	if (posix_memalign((void **)&block, SCRATCH_BLOCK, SCRATCH_BLOCK))
+		return -ENOMEM;
+	memset(block, 0x5a, SCRATCH_BLOCK);
+	for (uint64_t offset = 0; offset < size; offset += SCRATCH_BLOCK) {
+		ret = write_block(fd, block, offset);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int prepare(int fd, enum scratch_kind kind, uint64_t size)
+{
+	int ret;
+
+	ret = set_nocow(fd, kind == SCRATCH_NOCOW);
+	if (ret < 0)
+		return ret;
+	while (fallocate(fd, 0, 0, size) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (kind == SCRATCH_NOCOW) {
+		ret = fill(fd, size);
+		if (ret < 0)
+			return ret;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t size)
+{
+	struct statfs filesystem;
+	int fd, ret;
+
+	if (statfs(directory, &filesystem) < 0)
+		return -errno;
+	if (filesystem.f_type != BTRFS_SUPER_MAGIC)
+		return -ENOTTY;
+	fd = open(directory, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	ret = prepare(fd, kind, size);
+	if (ret < 0) {
+		close(fd);
+		return ret;
+	}
+	return fd;
+}
