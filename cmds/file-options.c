@@ -45,7 +45,7 @@ static error_t check_paths(const struct file_options *options, const struct argp
 		error("--files0-from and paths exclude each other");
 		return EINVAL;
 	}
-	if (!options->files0_from && !options->path_count) {
+	if (!options->files0_from && !options->path_count && !options->paths_optional) {
 		fprintf(stderr, "%s: at least 1 argument expected, 0 given\n", state->name);
 		return EINVAL;
 	}

@@ -14,6 +14,8 @@
 struct file_options {
 	struct global_options *global;
 	struct byte_range range;
+	/* the command has something to do without any */
+	bool paths_optional;
 	bool recursive;
 	bool one_file_system;
 	const char *files0_from;
