@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "child-process.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "commands.h"
+#include "counted.h"
 #include "file-options.h"
 #include "file-visit.h"
 #include "inode-flags.h"
@@ -19,16 +22,25 @@
 #include "name-escape.h"
 #include "nocow.h"
 #include "progress.h"
+#include "scratch-file.h"
 #include "subvolume.h"
 #include "table.h"
+#include "write-exercise.h"
 
 #define RANGES_PER_PROGRESS 4096
 /* Others go on working, so that what was found out of a subvolume holds no longer than that. */
 #define KNOWN_FOR (5 * NANOSECONDS_PER_SECOND)
+
+#define DEFAULT_SIZE (256ULL << 20)
+#define DEFAULT_SECONDS 10
+#define MOST_SECONDS 86400
 /* Every reason, or every flag, with commas between. */
 #define NAMES_TEXT_SIZE 256
 
 /* -- options -- */
+
+/* What writes: fio where it is installed, if nothing is said. */
+enum engine { ENGINE_ANY, ENGINE_FIO, ENGINE_BUILTIN };
 
 struct arguments {
 	struct global_options *global;
@@ -37,11 +49,22 @@ struct arguments {
 	bool summary;
 	bool check;
 	bool sync;
+	/* --exercise: in this directory */
+	const char *exercise;
+	enum engine engine;
+	enum scratch_kind scratch;
+	uint64_t size;
+	uint64_t seconds;
 };
 
 enum {
 	OPTION_CHECK = 0x2000,
 	OPTION_SYNC,
+	OPTION_EXERCISE,
+	OPTION_SECONDS,
+	OPTION_ENGINE,
+	OPTION_SCRATCH,
+	OPTION_SIZE,
 };
 
 static const struct argp_option option_list[] = {
@@ -51,8 +74,65 @@ static const struct argp_option option_list[] = {
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "Exit with 64 if a NOCOW file would be copied anywhere or has checksums (root)", 1 },
 	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before looking at it", 1 },
+	{ NULL, 0, NULL, 0, "Random direct writes, and proof where they went:", 2 },
+	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to a scratch file without a name in DIR", 2 },
+	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0,
+	  "Preallocated, each block written once (the default), or NOCOW", 2 },
+	{ "size", OPTION_SIZE, "SIZE", 0, "Of the scratch file (256M)", 2 },
+	{ "seconds", OPTION_SECONDS, "N", 0, "For how long (10)", 2 },
+	{ "engine", OPTION_ENGINE, "fio|builtin", 0, "What writes (fio, if it is installed)", 2 },
 	{ 0 },
 };
+
+static error_t parse_engine(struct arguments *arguments, const char *text)
+{
+	if (strcmp(text, "fio") == 0)
+		arguments->engine = ENGINE_FIO;
+	else if (strcmp(text, "builtin") == 0)
+		arguments->engine = ENGINE_BUILTIN;
+	else {
+		error("--engine knows fio and builtin, not '%s'", text);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse_scratch(struct arguments *arguments, const char *text)
+{
+	if (strcmp(text, "prealloc") == 0)
+		arguments->scratch = SCRATCH_PREALLOC;
+	else if (strcmp(text, "nocow") == 0)
+		arguments->scratch = SCRATCH_NOCOW;
+	else {
+		error("--scratch knows prealloc and nocow, not '%s'", text);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse_scratch_size(struct arguments *arguments, const char *text)
+{
+	if (parse_size(text, &arguments->size) < 0 || !arguments->size ||
+	    arguments->size % SCRATCH_BLOCK || arguments->size > EXERCISE_LARGEST) {
+		error("invalid size '%s': a multiple of 64K up to 8G expected", text);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse_seconds(struct arguments *arguments, const char *text)
+{
+	char *end;
+
+	errno = 0;
+	arguments->seconds = strtoull(text, &end, 10);
+	if (errno || *end || *text < '0' || *text > '9' || !arguments->seconds ||
+	    arguments->seconds > MOST_SECONDS) {
+		error("invalid number of seconds '%s': 1 to %d expected", text, MOST_SECONDS);
+		return EINVAL;
+	}
+	return 0;
+}
 
 static error_t check_arguments(const struct arguments *arguments)
 {
@@ -67,7 +147,6 @@ static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
 
-	(void)text;
 	switch (key) {
 	case 'e':
 		arguments->extents = true;
@@ -81,6 +160,18 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_SYNC:
 		arguments->sync = true;
 		return 0;
+	case OPTION_EXERCISE:
+		arguments->exercise = text;
+		arguments->files.paths_optional = true;
+		return 0;
+	case OPTION_SECONDS:
+		return parse_seconds(arguments, text);
+	case OPTION_ENGINE:
+		return parse_engine(arguments, text);
+	case OPTION_SCRATCH:
+		return parse_scratch(arguments, text);
+	case OPTION_SIZE:
+		return parse_scratch_size(arguments, text);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->files;
 		state->child_inputs[1] = arguments->global;
@@ -558,7 +649,10 @@ static void check_file(struct scan *scan, const struct findings *findings)
 		if (*status == STATUS_OK)
 			*status = STATUS_CHECK_FAILED;
 	} else if (!is_complete(findings)) {
-		error_path("cannot check without CAP_SYS_ADMIN (root):", findings->opened->path, 0);
+		error_path(findings->file.searchable ?
+				   "changed while it was checked:" :
+				   "cannot check without CAP_SYS_ADMIN (root):",
+			   findings->opened->path, 0);
 		*status = STATUS_ERROR;
 	}
 }
@@ -585,6 +679,220 @@ static struct failure report_file(void *data, const struct opened_file *opened)
 	return NO_FAILURE;
 }
 
+/* -- --exercise -- */
+
+/* One run: what there was to be written, what was, and where it went. */
+struct exercise {
+	/* fio's path, NULL: ours */
+	char *fio;
+	struct written written;
+	struct write_verdict verdict;
+	/* whether the trees could be searched for the prediction */
+	bool predicted;
+	struct counted counted;
+};
+
+static const char *scratch_name(enum scratch_kind kind)
+{
+	return kind == SCRATCH_NOCOW ? "nocow" : "prealloc";
+}
+
+/* Returns 0 with fio's path in EXERCISE, or without where our own writes are to be used. */
+static int find_engine(const struct arguments *arguments, struct exercise *exercise)
+{
+	int ret;
+
+	if (arguments->engine == ENGINE_BUILTIN)
+		return 0;
+	ret = program_find("fio", &exercise->fio);
+	if (ret == -ENOENT && arguments->engine == ENGINE_ANY)
+		return 0;
+	if (ret == -ENOENT)
+		error("fio is not installed; --engine builtin works without");
+	else if (ret < 0)
+		error("cannot look for fio: %s", strerror(-ret));
+	return ret;
+}
+
+static void announce(const struct arguments *arguments)
+{
+	CLEANUP_FREE char *quoted = quote_name(arguments->exercise);
+	char size[UNITS_TEXT_SIZE];
+
+	if (arguments->global->verbosity >= 0)
+		warning("writing up to %" PRIu64 " seconds to a scratch file of %s without a name in %s",
+			arguments->seconds,
+			format_size(size, arguments->size, arguments->global->sizes),
+			quoted ? quoted : "?");
+}
+
+static int predict_scratch(struct scan *scan, int fd, struct exercise *exercise,
+			   struct write_exercise *writes)
+{
+	const struct arguments *arguments = scan->arguments;
+	struct opened_file opened = { .path = arguments->exercise, .fd = fd };
+	struct findings findings = { .opened = &opened };
+	struct nocow_range range;
+	int ret;
+
+	if (fstat(fd, &opened.status))
+		return -errno;
+	ret = prepare_file(scan, &findings);
+	if (ret == 0)
+		ret = nocow_iter_start(scan->iter, &findings.file, WHOLE_FILE, 0);
+	if (ret < 0)
+		return ret;
+	while ((ret = nocow_iter_next(scan->iter, &range)) > 0)
+		if (nocow_reason_fate(range.reason) == NOCOW_IN_PLACE)
+			write_exercise_predict(writes, (struct byte_range){ range.offset,
+									    range.length });
+	exercise->predicted = findings.file.searchable;
+	return ret;
+}
+
+static int run_writes(const struct arguments *arguments, struct write_exercise *writes,
+		      struct exercise *exercise)
+{
+	uint64_t duration = arguments->seconds * NANOSECONDS_PER_SECOND;
+	/* The second write to a preallocated block is a copy, whoever looks. */
+	bool once = arguments->scratch == SCRATCH_PREALLOC;
+
+	if (exercise->fio)
+		return write_exercise_run_fio(writes, exercise->fio, duration, once,
+					      &exercise->written);
+	return write_exercise_run(writes, duration, once, &exercise->written);
+}
+
+static struct failure exercise_scratch(struct scan *scan, int fd, struct exercise *exercise)
+{
+	const struct arguments *arguments = scan->arguments;
+	CLEANUP(write_exercise_freep) struct write_exercise *writes = NULL;
+	int ret;
+
+	ret = write_exercise_new(&writes, fd, arguments->size);
+	if (ret == 0)
+		ret = predict_scratch(scan, fd, exercise, writes);
+	if (ret < 0)
+		return (struct failure){ "cannot examine the scratch file in", ret };
+	counted_begin(&exercise->counted, fd);
+	ret = run_writes(arguments, writes, exercise);
+	counted_end(&exercise->counted);
+	if (ret == -EPROTO && exercise->fio)
+		return (struct failure){ "fio failed to write to the scratch file in", 0 };
+	if (ret < 0)
+		return (struct failure){ "cannot write to the scratch file in", ret };
+	ret = write_exercise_judge(writes, &exercise->written, &exercise->verdict);
+	if (ret < 0)
+		return (struct failure){ "cannot examine the scratch file in", ret };
+	return NO_FAILURE;
+}
+
+static uint64_t per_second(uint64_t amount, uint64_t elapsed_ns)
+{
+	return elapsed_ns ? (unsigned __int128)amount * NANOSECONDS_PER_SECOND / elapsed_ns : 0;
+}
+
+static void json_exercise(struct scan *scan, const struct exercise *exercise)
+{
+	const struct arguments *arguments = scan->arguments;
+	const struct write_verdict *verdict = &exercise->verdict;
+	const struct written *written = &exercise->written;
+	struct json_writer *json = &scan->json;
+
+	json_begin_object(json, "exercise");
+	json_add_name(json, "directory", arguments->exercise);
+	json_add_string(json, "scratch", scratch_name(arguments->scratch));
+	json_add_string(json, "engine", exercise->fio ? "fio" : "builtin");
+	json_add_uint(json, "size_bytes", arguments->size);
+	json_add_uint(json, "writes", written->count);
+	json_add_uint(json, "written_bytes", written->bytes);
+	json_add_uint(json, "elapsed_ns", written->elapsed_ns);
+	json_add_uint(json, "bytes_per_second", per_second(written->bytes, written->elapsed_ns));
+	json_add_uint(json, "writes_per_second", per_second(written->count, written->elapsed_ns));
+	json_add_uint(json, "moved_bytes", verdict->moved_bytes);
+	if (exercise->predicted)
+		json_add_uint(json, "predicted_nocow_bytes", verdict->predicted_bytes);
+	else
+		json_add_null(json, "predicted_nocow_bytes");
+	if (verdict->writes_known)
+		json_add_uint(json, "proved_writes_in_place", verdict->proved_writes);
+	else
+		json_add_null(json, "proved_writes_in_place");
+	if (verdict->writes_known && exercise->predicted)
+		json_add_uint(json, "predicted_writes_in_place", verdict->predicted_writes);
+	else
+		json_add_null(json, "predicted_writes_in_place");
+	counted_report(&exercise->counted, json);
+	json_end_object(json);
+}
+
+static void print_exercise(struct scan *scan, const struct exercise *exercise)
+{
+	const struct write_verdict *verdict = &exercise->verdict;
+	const struct written *written = &exercise->written;
+	struct size_format format = scan->arguments->global->sizes;
+	char bytes[UNITS_TEXT_SIZE], rate[UNITS_TEXT_SIZE], time[UNITS_TEXT_SIZE];
+
+	if (scan->file_count)
+		putchar('\n');
+	printf("Exercise: %s by %s\n", scratch_name(scan->arguments->scratch),
+	       exercise->fio ? "fio" : "builtin");
+	printf("Written: %" PRIu64 " writes, %s in %s: %s/s, %" PRIu64 " IOPS\n", written->count,
+	       format_size(bytes, written->bytes, format), format_time(time, written->elapsed_ns),
+	       format_size(rate, per_second(written->bytes, written->elapsed_ns), format),
+	       per_second(written->count, written->elapsed_ns));
+	if (!exercise->predicted)
+		printf("Predicted: unknown\n");
+	else if (verdict->writes_known)
+		printf("Predicted: %" PRIu64 " writes in place\n", verdict->predicted_writes);
+	else
+		printf("Predicted: %s of the file in place\n",
+		       format_size(bytes, verdict->predicted_bytes, format));
+	if (verdict->writes_known)
+		printf("Proved: %" PRIu64 " writes in place, ", verdict->proved_writes);
+	else
+		printf("Proved: ");
+	printf("%s of the file moved\n", format_size(bytes, verdict->moved_bytes, format));
+	counted_report(&exercise->counted, NULL);
+}
+
+static struct failure run_exercise(struct scan *scan, struct exercise *exercise)
+{
+	const struct arguments *arguments = scan->arguments;
+	CLEANUP_CLOSE int fd = -1;
+	struct failure failure;
+
+	announce(arguments);
+	fd = scratch_file_new(arguments->exercise, arguments->scratch, arguments->size);
+	if (fd == -ENOTTY)
+		return (struct failure){ "not a btrfs filesystem:", 0 };
+	if (fd < 0)
+		return (struct failure){ "cannot make a scratch file in", fd };
+	failure = exercise_scratch(scan, fd, exercise);
+	if (failure.action)
+		return failure;
+	if (arguments->global->json)
+		json_exercise(scan, exercise);
+	else
+		print_exercise(scan, exercise);
+	return NO_FAILURE;
+}
+
+static void report_exercise(struct scan *scan)
+{
+	struct exercise exercise = { 0 };
+	struct failure failure;
+
+	if (find_engine(scan->arguments, &exercise) < 0) {
+		scan->visit.status = STATUS_ERROR;
+		return;
+	}
+	failure = run_exercise(scan, &exercise);
+	if (failure.action)
+		file_visit_failed(&scan->visit, scan->arguments->exercise, true, failure);
+	free(exercise.fio);
+}
+
 /* -- the command -- */
 
 static int report_total(struct scan *scan)
@@ -603,7 +911,7 @@ static int report_total(struct scan *scan)
 	}
 	if (arguments->summary)
 		return print_reasons(&scan->total, arguments->global->sizes);
-	if (scan->file_count == 1 || !file_options_ask_for_several(&arguments->files))
+	if (scan->file_count <= 1 || !file_options_ask_for_several(&arguments->files))
 		return 0;
 	if (!arguments->extents)
 		return print_sums(scan->rows, &scan->total, "total", arguments->global->sizes);
@@ -617,6 +925,9 @@ static int scan_paths(struct scan *scan, FILE *list)
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 
+	/* --exercise needs none. */
+	if (!list && !scan->arguments->files.path_count)
+		return 0;
 	ret = file_options_walk(&scan->arguments->files, list, &walk);
 	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
 }
@@ -660,9 +971,11 @@ static int run(const struct arguments *arguments, FILE *list)
 		json_end_array(&scan.json);
 	if (ret == 0)
 		ret = report_total(&scan);
+	progress_clear();
+	if (ret == 0 && arguments->exercise)
+		report_exercise(&scan);
 	if (arguments->global->json)
 		json_end(&scan.json);
-	progress_clear();
 
 out:
 	if (ret < 0 && arguments->files.files0_from)
@@ -675,7 +988,12 @@ out:
 
 int nocow_check_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global, .files.global = global };
+	struct arguments arguments = {
+		.global = global,
+		.files.global = global,
+		.size = DEFAULT_SIZE,
+		.seconds = DEFAULT_SECONDS,
+	};
 	FILE *list;
 	int status;
 

@@ -357,7 +357,7 @@ static void count_logged_writes(const struct write_exercise *exercise, struct wr
 			if (!first->counts[i])
 				continue;
 			if (all_blocks(first, lengths[i], false))
-				verdict->writes_in_place += first->counts[i];
+				verdict->proved_writes += first->counts[i];
 			if (all_blocks(first, lengths[i], true))
 				verdict->predicted_writes += first->counts[i];
 		}
@@ -385,7 +385,7 @@ int write_exercise_judge(struct write_exercise *exercise, const struct written *
 		count_logged_writes(exercise, &verdict);
 	} else if (!verdict.moved_bytes && verdict.predicted_bytes == exercise->size) {
 		verdict.writes_known = true;
-		verdict.writes_in_place = written->count;
+		verdict.proved_writes = written->count;
 		verdict.predicted_writes = written->count;
 	}
 	*ret_verdict = verdict;

@@ -56,9 +56,9 @@ struct write_verdict {
 	uint64_t moved_bytes;
 	/* bytes that were predicted to stay */
 	uint64_t predicted_bytes;
-	/* how many writes went to blocks that all stayed, and how many were predicted to */
+	/* how many writes went to blocks that all stayed, and how many to blocks predicted to */
 	bool writes_known;
-	uint64_t writes_in_place;
+	uint64_t proved_writes;
 	uint64_t predicted_writes;
 };
 

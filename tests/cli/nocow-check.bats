@@ -405,3 +405,158 @@ searches() {
     run -0 nocow_check --help
     expect_line ".*--check .*"
 }
+
+# -- --exercise --
+
+# without_fio COMMAND...: with nothing in PATH
+without_fio() {
+    PATH=$BATS_TEST_TMPDIR "$@"
+}
+
+# expect_nothing_left: of what a test wrote in $MNT/within
+expect_nothing_left() {
+    local used
+
+    [ -z "$(ls -A "$MNT/within")" ]
+    for _ in {1..50}; do
+        sync -f "$MNT"
+        used=$(df --output=used -B1 "$MNT" | tail -1)
+        if ((used < $1 + 16 * MIB)); then
+            return
+        fi
+        sleep 0.2
+    done
+    fail "$used bytes are used, and were $1"
+}
+
+used_bytes() {
+    sync -f "$MNT"
+    df --output=used -B1 "$MNT" | tail -1
+}
+
+@test "--exercise: all writes go in place, as predicted" {
+    local scratch used
+
+    mkdir "$MNT/within"
+    used=$(used_bytes)
+    for scratch in prealloc nocow; do
+        run -0 --separate-stderr nocow_check_json --exercise "$MNT/within" --seconds 1 --size 32M \
+            --scratch "$scratch" --engine builtin
+        [ "$stderr" = "WARNING: writing up to 1 seconds to a scratch file of 32.00MiB without a name in '$MNT/within'" ]
+        expect_json .exercise.scratch "$scratch"
+        expect_json .exercise.engine builtin
+        expect_json '.exercise.writes > 0 and .exercise.elapsed_ns > 0' true
+        expect_json .exercise.moved_bytes 0
+        expect_json .exercise.predicted_nocow_bytes $((32 * MIB))
+        expect_json '.exercise | .writes == .proved_writes_in_place and .writes == .predicted_writes_in_place' true
+    done
+    expect_json '.exercise.written_bytes > 33554432' true
+    expect_nothing_left "$used"
+}
+
+@test "--exercise: text, and files beside it" {
+    mkdir "$MNT/within"
+    run -0 --separate-stderr nocow_check -q --exercise "$MNT/within" --seconds 1 --size 4M --engine builtin "$MNT/nocow"
+    [ -z "$stderr" ]
+    expect_line ".* nodatacow +$MNT/nocow"
+    expect_line "Exercise: prealloc by builtin"
+    expect_line "Written: [0-9]+ writes, 4.00MiB in .*: .*/s, [0-9]+ IOPS"
+    expect_line "Predicted: [0-9]+ writes in place"
+    expect_line "Proved: [0-9]+ writes in place, 0.00B of the file moved"
+}
+
+@test "--exercise: fio" {
+    command -v fio >/dev/null || skip "fio is not installed"
+    mkdir "$MNT/within"
+    for scratch in prealloc nocow; do
+        run -0 nocow_check_json -q --exercise "$MNT/within" --seconds 1 --size 32M --scratch "$scratch"
+        expect_json .exercise.engine fio
+        expect_json .exercise.moved_bytes 0
+        expect_json '.exercise | .writes > 0 and .writes == .proved_writes_in_place' true
+    done
+}
+
+@test "--exercise: without fio" {
+    mkdir "$MNT/within"
+    run -1 --separate-stderr without_fio "$FASTPATH" nocow-check -q --exercise "$MNT/within" --engine fio
+    [ "$stderr" = "ERROR: fio is not installed; --engine builtin works without" ]
+    run -0 without_fio "$FASTPATH" nocow-check -q --exercise "$MNT/within" --seconds 1 --size 4M
+    expect_line "Exercise: prealloc by builtin"
+    # one that fails
+    printf '#!/bin/sh\nexit 1\n' >"$BATS_TEST_TMPDIR/fio"
+    chmod +x "$BATS_TEST_TMPDIR/fio"
+    run -1 --separate-stderr without_fio "$FASTPATH" nocow-check -q --exercise "$MNT/within" --size 4M
+    [ "$stderr" = "ERROR: fio failed to write to the scratch file in '$MNT/within'" ]
+}
+
+@test "--exercise: a snapshot in the middle shows" {
+    local engine
+
+    btrfs subvolume create "$MNT/within" >/dev/null
+    for engine in builtin fio; do
+        command -v "$engine" >/dev/null || [ "$engine" = builtin ] || continue
+        (sleep 1.5 && btrfs subvolume snapshot "$MNT/within" "$BATS_FILE_TMPDIR/mnt/snapshot" >/dev/null) 3>&- &
+        run -0 nocow_check_json -q --exercise "$MNT/within" --seconds 4 --size 16M --scratch nocow --engine "$engine"
+        wait
+        btrfs subvolume delete "$MNT/snapshot" >/dev/null
+        expect_json '.exercise.moved_bytes > 0' true
+        expect_json '.exercise | .proved_writes_in_place == null or .proved_writes_in_place < .predicted_writes_in_place' true
+    done
+}
+
+@test "--exercise: a signal leaves nothing behind" {
+    local engine pid signal used
+
+    mkdir "$MNT/within"
+    used=$(used_bytes)
+    for engine in builtin fio; do
+        command -v "$engine" >/dev/null || [ "$engine" = builtin ] || continue
+        for signal in TERM KILL; do
+            "$FASTPATH" nocow-check -q --exercise "$MNT/within" --seconds 60 --size 64M --scratch nocow \
+                --engine "$engine" 3>&- >/dev/null &
+            pid=$!
+            sleep 1.5
+            kill -"$signal" "$pid"
+            wait "$pid" || true
+            expect_nothing_left "$used"
+        done
+    done
+}
+
+@test "--exercise: where it cannot be" {
+    local place
+
+    run -1 --separate-stderr nocow_check -q --exercise /proc
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '/proc'" ]
+    run -1 --separate-stderr nocow_check -q --exercise "$MNT/missing"
+    [ "$stderr" = "ERROR: cannot make a scratch file in '$MNT/missing': No such file or directory" ]
+    run -1 --separate-stderr nocow_check -q --exercise "$MNT/nocow"
+    [ "$stderr" = "ERROR: cannot make a scratch file in '$MNT/nocow': Not a directory" ]
+    for place in prealloc nocow; do
+        run -1 --separate-stderr nocow_check -q --exercise "$MNT" --size 8G --scratch "$place"
+        [ "$stderr" = "ERROR: cannot make a scratch file in '$MNT': No space left on device" ]
+    done
+    mount -o remount,ro "$MNT"
+    run -1 --separate-stderr nocow_check -q --exercise "$MNT"
+    [ "$stderr" = "ERROR: cannot make a scratch file in '$MNT': Read-only file system" ]
+}
+
+@test "--exercise: without privilege there is no prediction, but proof" {
+    mkdir "$MNT/within"
+    chmod 777 "$MNT/within"
+    run -0 --separate-stderr as_nobody "$MNT/program" -q --format json nocow-check --exercise "$MNT/within" \
+        --seconds 1 --size 4M --engine builtin
+    expect_json .exercise.predicted_nocow_bytes null
+    expect_json .exercise.predicted_writes_in_place null
+    expect_json '.exercise | .writes > 0 and .writes == .proved_writes_in_place' true
+}
+
+@test "--exercise: options are checked" {
+    local option
+
+    for option in --seconds=0 --seconds=-1 --seconds=1x --seconds=100000 --size=0 --size=1000 --size=9G --size=x \
+        --engine=dd --scratch=cow; do
+        run -1 --separate-stderr nocow_check "$option" --exercise "$MNT"
+        [[ $stderr == "ERROR: "* ]] || fail "$option: $stderr"
+    done
+}

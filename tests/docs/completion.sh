@@ -139,6 +139,10 @@ expect completes 'btrfs-fastpath seek-map --check=' data
 expect completes 'btrfs-fastpath seek-map --check d' data.img directory
 expect completes 'btrfs-fastpath seek-map --repeat='
 expect completes 'btrfs-fastpath no --ch' --check
+expect completes 'btrfs-fastpath nocow-check --scratch ' nocow prealloc
+expect completes 'btrfs-fastpath nocow-check --engine=f' fio
+expect completes 'btrfs-fastpath nocow-check --exercise d' directory
+expect completes 'btrfs-fastpath nocow-check --size '
 
 setting="btrfs, read by itself"
 expect_ours_after_inspect

@@ -118,7 +118,7 @@ static void test_all_stayed(void **state)
 	assert_int_equal(verdict.moved_bytes, 0);
 	assert_int_equal(verdict.predicted_bytes, SIZE);
 	assert_true(verdict.writes_known);
-	assert_int_equal(verdict.writes_in_place, written.count);
+	assert_int_equal(verdict.proved_writes, written.count);
 	assert_int_equal(verdict.predicted_writes, written.count);
 }
 
@@ -136,7 +136,7 @@ static void test_one_block_moved(void **state)
 	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), 0);
 	assert_int_equal(verdict.moved_bytes, EXERCISE_BLOCK);
 	assert_int_equal(verdict.predicted_bytes, SIZE - EXERCISE_BLOCK);
-	assert_int_equal(verdict.writes_in_place, written.count - 1);
+	assert_int_equal(verdict.proved_writes, written.count - 1);
 	assert_int_equal(verdict.predicted_writes, written.count - 1);
 }
 
@@ -152,7 +152,7 @@ static void test_unknown_writes(void **state)
 	expect_map(BLOCKS);
 	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), 0);
 	assert_true(verdict.writes_known);
-	assert_int_equal(verdict.writes_in_place, 7);
+	assert_int_equal(verdict.proved_writes, 7);
 	expect_map(3);
 	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), 0);
 	assert_false(verdict.writes_known);
