@@ -437,6 +437,7 @@ static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
 	json_add_uint(json, "cow_bytes", nocow_sums_bytes_of(sums, NOCOW_COPIED));
 	json_add_uint(json, "hole_bytes", sums->bytes[NOCOW_REASON_HOLE]);
 	json_add_uint(json, "inline_bytes", sums->bytes[NOCOW_REASON_INLINE]);
+	json_add_uint(json, "direct_only_bytes", sums->bytes[NOCOW_REASON_DIRECT_ONLY]);
 	json_add_uint(json, "delalloc_bytes", sums->bytes[NOCOW_REASON_DELALLOC]);
 	json_add_uint(json, "unknown_bytes", sums->bytes[NOCOW_REASON_UNKNOWN]);
 	if (sums->csum_asked_bytes)

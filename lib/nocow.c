@@ -23,6 +23,7 @@ static const struct {
 	[NOCOW_REASON_CHECKSUMS] = { "checksums", NOCOW_COPIED },
 	[NOCOW_REASON_HOLE] = { "hole", NOCOW_NEW },
 	[NOCOW_REASON_INLINE] = { "inline", NOCOW_NEW },
+	[NOCOW_REASON_DIRECT_ONLY] = { "direct_only", NOCOW_UNKNOWN },
 	[NOCOW_REASON_DELALLOC] = { "delalloc", NOCOW_UNKNOWN },
 	[NOCOW_REASON_UNKNOWN] = { "unknown", NOCOW_UNKNOWN },
 };
@@ -75,8 +76,6 @@ enum nocow_reason nocow_reason_of_item(const struct nocow_file *file, const stru
 		return NOCOW_REASON_INLINE;
 	if (!item->disk_bytenr)
 		return NOCOW_REASON_HOLE;
-	if (!(file->inode_flags & (INODE_NODATACOW | INODE_PREALLOC)))
-		return NOCOW_REASON_NO_FLAG;
 	if (!is_nodatacow(file) && !item->is_prealloc)
 		return NOCOW_REASON_NO_FLAG;
 	if (item->generation <= file->last_snapshot)
@@ -85,7 +84,17 @@ enum nocow_reason nocow_reason_of_item(const struct nocow_file *file, const stru
 		return NOCOW_REASON_COMPRESSED;
 	if (shared)
 		return NOCOW_REASON_SHARED;
-	return item->is_prealloc ? NOCOW_REASON_PREALLOC : NOCOW_REASON_NODATACOW;
+	if (!item->is_prealloc)
+		return NOCOW_REASON_NODATACOW;
+	if (!(file->inode_flags & (INODE_NODATACOW | INODE_PREALLOC)))
+		return NOCOW_REASON_DIRECT_ONLY;
+	return NOCOW_REASON_PREALLOC;
+}
+
+/* Whether REASON is one that sharing or checksums would still change. */
+static bool is_undecided(enum nocow_reason reason)
+{
+	return nocow_reason_fate(reason) == NOCOW_IN_PLACE || reason == NOCOW_REASON_DIRECT_ONLY;
 }
 
 enum nocow_reason nocow_reason_of_mapped(const struct nocow_file *file,
@@ -237,7 +246,7 @@ static int set_piece(struct nocow_iter *iter)
 
 	piece.reason = nocow_reason_of_item(&iter->file, item,
 					    extent->flags & FIEMAP_EXTENT_SHARED);
-	if (nocow_reason_fate(piece.reason) == NOCOW_IN_PLACE) {
+	if (is_undecided(piece.reason)) {
 		ret = is_shared(iter, item);
 		if (ret < 0)
 			return ret;
@@ -328,7 +337,7 @@ static int ask_checksums(struct nocow_iter *iter, struct nocow_range *range)
 	}
 	range->length = part.length;
 	range->checksums = NOCOW_CHECKSUMS_EXIST;
-	if (nocow_reason_fate(range->reason) == NOCOW_IN_PLACE)
+	if (is_undecided(range->reason))
 		range->reason = NOCOW_REASON_CHECKSUMS;
 	return 0;
 }

@@ -38,6 +38,8 @@ enum nocow_reason {
 	/* new */
 	NOCOW_REASON_HOLE,
 	NOCOW_REASON_INLINE,
+	/* unknown: preallocated, but the inode does not say so, which only buffered writes look at */
+	NOCOW_REASON_DIRECT_ONLY,
 	/* unknown: waits to be written back, and has no extent yet */
 	NOCOW_REASON_DELALLOC,
 	/* unknown: asking needs a privilege, or the file has changed */
@@ -81,8 +83,8 @@ struct nocow_file {
 
 /*
  * What the kernel decides about a write to ITEM from the item alone; SHARED is what FIEMAP says.
- * NOCOW_REASON_PREALLOC and NOCOW_REASON_NODATACOW mean: in place, unless the extent turns out to be
- * shared or to have checksums.
+ * NOCOW_REASON_PREALLOC, NOCOW_REASON_NODATACOW and NOCOW_REASON_DIRECT_ONLY hold unless the extent
+ * turns out to be shared or to have checksums.
  * Rests on can_nocow_file_extent() and should_nocow() (fs/btrfs/inode.c).
  */
 enum nocow_reason nocow_reason_of_item(const struct nocow_file *file, const struct file_extent *item,

@@ -67,7 +67,8 @@ static void test_flags_of_inode(void **state)
 	assert_item(INODE_PREALLOC, &new_item, false, NOCOW_REASON_NO_FLAG);
 	assert_item(INODE_NODATACOW, &new_item, false, NOCOW_REASON_NODATACOW);
 	/* one that was cloned, without the flag */
-	assert_item(0, &prealloc, false, NOCOW_REASON_NO_FLAG);
+	assert_item(0, &prealloc, false, NOCOW_REASON_DIRECT_ONLY);
+	assert_item(0, &prealloc, true, NOCOW_REASON_SHARED);
 	assert_item(INODE_PREALLOC, &prealloc, false, NOCOW_REASON_PREALLOC);
 	assert_item(INODE_NODATACOW, &prealloc, false, NOCOW_REASON_PREALLOC);
 }
@@ -138,6 +139,7 @@ static void test_fates(void **state)
 		[NOCOW_REASON_CHECKSUMS] = NOCOW_COPIED,
 		[NOCOW_REASON_HOLE] = NOCOW_NEW,
 		[NOCOW_REASON_INLINE] = NOCOW_NEW,
+		[NOCOW_REASON_DIRECT_ONLY] = NOCOW_UNKNOWN,
 		[NOCOW_REASON_DELALLOC] = NOCOW_UNKNOWN,
 		[NOCOW_REASON_UNKNOWN] = NOCOW_UNKNOWN,
 	};
