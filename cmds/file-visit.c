@@ -65,7 +65,8 @@ void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 }
 
 static struct failure visit_one(struct file_visit *visit, const struct found_file *found,
-				struct failure (*report)(void *data, const struct opened_file *file),
+				struct failure (*report)(void *data,
+							 const struct opened_file *file),
 				void *data)
 {
 	CLEANUP_CLOSE int fd = -1;

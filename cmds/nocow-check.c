@@ -75,7 +75,8 @@ static const struct argp_option option_list[] = {
 	  "Exit with 64 if a NOCOW file would be copied anywhere or has checksums (root)", 1 },
 	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before looking at it", 1 },
 	{ NULL, 0, NULL, 0, "Random direct writes, and proof where they went:", 2 },
-	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to a scratch file without a name in DIR", 2 },
+	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to a scratch file without a name in DIR",
+	  2 },
 	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0,
 	  "Preallocated, each block written once (the default), or NOCOW", 2 },
 	{ "size", OPTION_SIZE, "SIZE", 0, "Of the scratch file (256M)", 2 },
@@ -721,7 +722,8 @@ static void announce(const struct arguments *arguments)
 	char size[UNITS_TEXT_SIZE];
 
 	if (arguments->global->verbosity >= 0)
-		warning("writing up to %" PRIu64 " seconds to a scratch file of %s without a name in %s",
+		warning("writing up to %" PRIu64
+			" seconds to a scratch file of %s without a name in %s",
 			arguments->seconds,
 			format_size(size, arguments->size, arguments->global->sizes),
 			quoted ? quoted : "?");

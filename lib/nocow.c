@@ -69,8 +69,8 @@ static bool is_nodatacow(const struct nocow_file *file)
 	return file->inode_flags & INODE_NODATACOW;
 }
 
-enum nocow_reason nocow_reason_of_item(const struct nocow_file *file, const struct file_extent *item,
-				       bool shared)
+enum nocow_reason nocow_reason_of_item(const struct nocow_file *file,
+				       const struct file_extent *item, bool shared)
 {
 	if (item->is_inline)
 		return NOCOW_REASON_INLINE;

@@ -38,7 +38,7 @@ enum nocow_reason {
 	/* new */
 	NOCOW_REASON_HOLE,
 	NOCOW_REASON_INLINE,
-	/* unknown: preallocated, but the inode does not say so, which only buffered writes look at */
+	/* unknown: preallocated, but the inode does not say so, as buffered writes want it to */
 	NOCOW_REASON_DIRECT_ONLY,
 	/* unknown: waits to be written back, and has no extent yet */
 	NOCOW_REASON_DELALLOC,
@@ -87,8 +87,8 @@ struct nocow_file {
  * turns out to be shared or to have checksums.
  * Rests on can_nocow_file_extent() and should_nocow() (fs/btrfs/inode.c).
  */
-enum nocow_reason nocow_reason_of_item(const struct nocow_file *file, const struct file_extent *item,
-				       bool shared);
+enum nocow_reason nocow_reason_of_item(const struct nocow_file *file,
+				       const struct file_extent *item, bool shared);
 
 /* The same from what anybody may know: the inode's flags and an extent from FIEMAP. */
 enum nocow_reason nocow_reason_of_mapped(const struct nocow_file *file,

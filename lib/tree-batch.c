@@ -126,7 +126,7 @@ int tree_batch_next(struct tree_batch *batch, struct tree_item *ret_item)
 	}
 	batch->items_left--;
 	batch->min = key;
-	/* No two items have one key. An offset that starts again at 0 lets the next one be broken. */
+	/* No two items have one key. */
 	batch->min.offset++;
 
 	*ret_item = item;

@@ -347,7 +347,8 @@ static bool all_blocks(const struct block *blocks, unsigned int count, bool pred
 	return true;
 }
 
-static void count_logged_writes(const struct write_exercise *exercise, struct write_verdict *verdict)
+static void count_logged_writes(const struct write_exercise *exercise,
+				struct write_verdict *verdict)
 {
 	verdict->writes_known = true;
 	for (uint64_t block = 0; block < exercise->block_count; block++) {

@@ -228,7 +228,7 @@ static void expect_items(uint64_t from, const struct item *items, uint32_t count
 	expect_tree_search(&key, found, count, 0);
 }
 
-/* The extent at BYTENR, which one reference of so many belongs to; FILE_OFFSET is where it starts. */
+/* The extent at BYTENR, whose one reference is INODE's, from FILE_OFFSET on. */
 static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64_t file_offset)
 {
 	const struct batch_key key = {
@@ -347,7 +347,8 @@ static void test_empty_file(void **state)
 static void test_prealloc_behind_the_end(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = MIB(2), .fe_length = KIB(4), .fe_flags = FIEMAP_EXTENT_DATA_INLINE | LAST },
+		{ .fe_logical = MIB(2), .fe_length = KIB(4),
+		  .fe_flags = FIEMAP_EXTENT_DATA_INLINE | LAST },
 	};
 
 	(void)state;
@@ -363,13 +364,15 @@ static void test_part_of_a_file(void **state)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(64) },
-		{ .fe_logical = KIB(96), .fe_physical = MIB(30), .fe_length = KIB(64), .fe_flags = LAST },
+		{ .fe_logical = KIB(96), .fe_physical = MIB(30), .fe_length = KIB(64),
+		  .fe_flags = LAST },
 	};
 
 	(void)state;
 	start(&cow_file, (struct byte_range){ KIB(60), KIB(40) });
 	expect_fiemap(KIB(60), KIB(40), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
-	assert_range(KIB(60), KIB(4), MIB(20) + KIB(60), NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(60), KIB(4), MIB(20) + KIB(60),
+		     NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_range(KIB(64), KIB(32), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_range(KIB(96), KIB(4), MIB(30), NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_ends_with(0);
@@ -404,8 +407,10 @@ static void test_items_of_an_extent(void **state)
 	/* its extent starts before the file does */
 	expect_extent(MIB(19), 1, INODE, -MIB(1));
 	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
-	assert_range(KIB(4), KIB(4), MIB(20) + KIB(4), NOCOW_REASON_GENERATION, NOCOW_CHECKSUMS_NONE);
-	assert_range(KIB(8), KIB(4), MIB(20) + KIB(8), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(4), KIB(4), MIB(20) + KIB(4),
+		     NOCOW_REASON_GENERATION, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(4), MIB(20) + KIB(8),
+		     NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
 }
 
@@ -456,8 +461,10 @@ static void test_checksums(void **state)
 	expect_checksums(MIB(48), MIB(64) + KIB(8), 2);
 	expect_checksums(MIB(64) + KIB(16), 0, 0);
 	assert_range(0, KIB(8), MIB(64), NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
-	assert_range(KIB(8), KIB(8), MIB(64) + KIB(8), NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
-	assert_range(KIB(16), KIB(16), MIB(64) + KIB(16), NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(8), MIB(64) + KIB(8),
+		     NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
+	assert_range(KIB(16), KIB(16), MIB(64) + KIB(16),
+		     NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
 }
 
@@ -508,7 +515,8 @@ static void test_file_that_changes(void **state)
 static void test_unsearchable(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4), .fe_flags = SHARED },
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4),
+		  .fe_flags = SHARED },
 		{ .fe_logical = KIB(4), .fe_physical = MIB(30), .fe_length = MIB(1) - KIB(4),
 		  .fe_flags = LAST },
 	};
@@ -519,7 +527,8 @@ static void test_unsearchable(void **state)
 	start(&file, WHOLE_FILE);
 	expect_map(extents, ARRAY_SIZE(extents));
 	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NOT_ASKED);
-	assert_range(KIB(4), MIB(1) - KIB(4), MIB(30), NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(4), MIB(1) - KIB(4), MIB(30),
+		     NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_ends_with(0);
 }
 

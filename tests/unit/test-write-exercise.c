@@ -122,7 +122,7 @@ static void test_all_stayed(void **state)
 	assert_int_equal(verdict.predicted_writes, written.count);
 }
 
-/* A write that had one block in what moved is not in place, and neither prediction nor proof say so. */
+/* A write that had one block in what moved is not proved, and likewise not predicted. */
 static void test_one_block_moved(void **state)
 {
 	const struct byte_range from_second = { EXERCISE_BLOCK, SIZE - EXERCISE_BLOCK };
