@@ -4,6 +4,7 @@
 import collections
 import contextlib
 import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -124,6 +125,16 @@ def write_direct(fd, offset, data, flags=0, guard=contextlib.nullcontext):
 def start_writing_back(fd):
     """In this process, and without waiting for the disk."""
     check_result(libc.sync_file_range(fd, ctypes.c_int64(0), ctypes.c_int64(0), SYNC_FILE_RANGE_WRITE))
+
+
+def seek(fd, offset, whence):
+    """For SEEK_DATA and SEEK_HOLE. None behind the last."""
+    try:
+        return os.lseek(fd, offset, whence)
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return None
 
 
 def fiemap(fd, start=0, length=2 ** 64 - 1, guard=contextlib.nullcontext):
