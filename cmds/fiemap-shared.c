@@ -213,17 +213,15 @@ static int print_summary_row(struct table *table, const struct sharing *sharing,
 	ret = table_begin_row(table);
 	if (ret < 0)
 		return ret;
-	ret |= table_cell(table, format_size(text, sharing->total_bytes, format));
-	ret |= table_cell(table, format_size(text, sharing_exclusive_bytes(sharing), format));
-	ret |= table_cell(table, format_size(text, sharing->shared_bytes, format));
+	ret |= table_size_cell(table, sharing->total_bytes, format);
+	ret |= table_size_cell(table, sharing_exclusive_bytes(sharing), format);
+	ret |= table_size_cell(table, sharing->shared_bytes, format);
 	ret |= table_cell(table,
 			  set_shared_bytes ? format_size(text, *set_shared_bytes, format) : "-");
-	ret |= table_cell(table, format_size(text, sharing->inline_bytes, format));
-	ret |= table_cell(table, format_size(text, sharing->delalloc_bytes, format));
-	snprintf(text, sizeof(text), "%" PRIu64, sharing->extent_count);
-	ret |= table_cell(table, text);
-	snprintf(text, sizeof(text), "%" PRIu64, sharing->shared_count);
-	ret |= table_cell(table, text);
+	ret |= table_size_cell(table, sharing->inline_bytes, format);
+	ret |= table_size_cell(table, sharing->delalloc_bytes, format);
+	ret |= table_number_cell(table, sharing->extent_count);
+	ret |= table_number_cell(table, sharing->shared_count);
 	ret |= table_cell(table, path);
 	return ret ? -ENOMEM : 0;
 }
@@ -534,7 +532,6 @@ static int print_extent(struct details *details, const struct mapped_extent *ext
 {
 	const struct arguments *arguments = details->scan->arguments;
 	const char *decision = decision_name(decisions);
-	char text[UNITS_TEXT_SIZE];
 	char flags[EXTENT_FLAGS_TEXT_SIZE];
 	int ret;
 
@@ -547,12 +544,9 @@ static int print_extent(struct details *details, const struct mapped_extent *ext
 	if (ret < 0)
 		return ret;
 	/* A rounded address would be of no use. */
-	snprintf(text, sizeof(text), "%" PRIu64, extent->offset);
-	ret |= table_cell(details->rows, text);
-	snprintf(text, sizeof(text), "%" PRIu64, extent->bytenr);
-	ret |= table_cell(details->rows, text);
-	ret |= table_cell(details->rows,
-			  format_size(text, extent->length, arguments->global->sizes));
+	ret |= table_number_cell(details->rows, extent->offset);
+	ret |= table_number_cell(details->rows, extent->bytenr);
+	ret |= table_size_cell(details->rows, extent->length, arguments->global->sizes);
 	ret |= table_cell(details->rows, format_extent_flags(flags, extent->flags));
 	if (arguments->why)
 		ret |= table_cell(details->rows, decision ? decision : "-");
@@ -741,10 +735,8 @@ static int print_owner_row(struct table *table, const struct extent_owner *owner
 	if (ret < 0)
 		return ret;
 	ret |= table_cell(table, subvolume ? subvolume : "(deleted)");
-	snprintf(text, sizeof(text), "%" PRIu64, owner->subvolid);
-	ret |= table_cell(table, text);
-	snprintf(text, sizeof(text), "%" PRIu64, owner->inode);
-	ret |= table_cell(table, text);
+	ret |= table_number_cell(table, owner->subvolid);
+	ret |= table_number_cell(table, owner->inode);
 	snprintf(text, sizeof(text), "%" PRIu64, owner->extent_count);
 	ret |= table_cell(table, is_first ? text : "");
 	format_size(text, owner->bytes, format);
@@ -800,8 +792,7 @@ static int report_owner_list(struct details *details)
 	owners = extent_owners_list(details->owners, &count);
 	if (!global->json) {
 		printf(count ? "Owners:\n" : "Owners: none but this file\n");
-		ret = table_new(&table, owner_columns,
-				sizeof(owner_columns) / sizeof(owner_columns[0]));
+		ret = TABLE_NEW(&table, owner_columns);
 		if (ret < 0)
 			return ret;
 	}
@@ -1042,8 +1033,7 @@ static int report_sums(struct details *details)
 		json_sharing(&details->scan->json, &details->sharing);
 		return 0;
 	}
-	ret = table_new(&table, summary_columns,
-			sizeof(summary_columns) / sizeof(summary_columns[0]));
+	ret = TABLE_NEW(&table, summary_columns);
 	if (ret < 0)
 		return ret;
 	return print_summary_row(table, &details->sharing, NULL, details->path,
@@ -1160,8 +1150,7 @@ static int scan_init(struct scan *scan, const struct arguments *arguments)
 	}
 
 	if (!arguments->global->json)
-		return table_new(&scan->summary, summary_columns,
-				 sizeof(summary_columns) / sizeof(summary_columns[0]));
+		return TABLE_NEW(&scan->summary, summary_columns);
 	json_begin(&scan->json, stdout);
 	json_begin_array(&scan->json, "fiemap-shared");
 	return 0;

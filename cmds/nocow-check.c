@@ -270,9 +270,6 @@ static const struct table_column reason_columns[] = {
 	{ "Bytes", 10, false },
 };
 
-#define NEW_TABLE(table, columns) \
-	table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
-
 static void append_name(char text[NAMES_TEXT_SIZE], const char *name)
 {
 	size_t length = strlen(text);
@@ -307,21 +304,6 @@ static const char *format_reasons(char text[NAMES_TEXT_SIZE], const struct nocow
 	return *text ? text : "-";
 }
 
-static int size_cell(struct table *table, uint64_t bytes, struct size_format format)
-{
-	char text[UNITS_TEXT_SIZE];
-
-	return table_cell(table, format_size(text, bytes, format));
-}
-
-static int number_cell(struct table *table, uint64_t number)
-{
-	char text[UNITS_TEXT_SIZE];
-
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return table_cell(table, text);
-}
-
 static int print_range(struct table *table, const struct nocow_range *range,
 		       struct size_format format)
 {
@@ -331,9 +313,9 @@ static int print_range(struct table *table, const struct nocow_range *range,
 	if (ret < 0)
 		return ret;
 	/* A rounded address would be of no use. */
-	ret |= number_cell(table, range->offset);
-	ret |= number_cell(table, range->bytenr);
-	ret |= size_cell(table, range->length, format);
+	ret |= table_number_cell(table, range->offset);
+	ret |= table_number_cell(table, range->bytenr);
+	ret |= table_size_cell(table, range->length, format);
 	ret |= table_cell(table, fate_names[nocow_reason_fate(range->reason)]);
 	ret |= table_cell(table, nocow_reason_name(range->reason));
 	ret |= table_cell(table, checksums_names[range->checksums]);
@@ -350,9 +332,9 @@ static int print_sums(struct table *table, const struct nocow_sums *sums, const 
 	if (ret < 0)
 		return ret;
 	for (int fate = NOCOW_IN_PLACE; fate <= NOCOW_UNKNOWN; fate++)
-		ret |= size_cell(table, nocow_sums_bytes_of(sums, fate), format);
+		ret |= table_size_cell(table, nocow_sums_bytes_of(sums, fate), format);
 	if (sums->csum_asked_bytes)
-		ret |= size_cell(table, sums->csum_bytes, format);
+		ret |= table_size_cell(table, sums->csum_bytes, format);
 	else
 		ret |= table_cell(table, "-");
 	ret |= table_cell(table, format_reasons(why, sums));
@@ -370,8 +352,8 @@ static int print_reason(struct table *table, const struct nocow_sums *sums,
 		return ret;
 	ret |= table_cell(table, fate_names[nocow_reason_fate(reason)]);
 	ret |= table_cell(table, nocow_reason_name(reason));
-	ret |= number_cell(table, sums->counts[reason]);
-	ret |= size_cell(table, sums->bytes[reason], format);
+	ret |= table_number_cell(table, sums->counts[reason]);
+	ret |= table_size_cell(table, sums->bytes[reason], format);
 	return ret ? -ENOMEM : 0;
 }
 
@@ -380,7 +362,7 @@ static int print_reasons(const struct nocow_sums *sums, struct size_format forma
 	CLEANUP(table_freep) struct table *table = NULL;
 	int ret;
 
-	ret = NEW_TABLE(&table, reason_columns);
+	ret = TABLE_NEW(&table, reason_columns);
 	for (int i = 0; ret == 0 && i < NOCOW_REASON_COUNT; i++)
 		if (sums->counts[i])
 			ret = print_reason(table, sums, i, format);
@@ -601,7 +583,7 @@ static int report_file_as_rows(struct scan *scan, struct findings *findings)
 	printf("Flags: %s\n", format_flags(flags, findings->file.inode_flags));
 	if (findings->read_only)
 		printf("Read-only: no write gets here before that is changed\n");
-	ret = NEW_TABLE(&table, range_columns);
+	ret = TABLE_NEW(&table, range_columns);
 	return ret < 0 ? ret : report_ranges(scan, findings, table);
 }
 
@@ -620,7 +602,7 @@ static int report_file_as_text(struct scan *scan, struct findings *findings)
 	}
 	ret = report_file_as_rows(scan, findings);
 	if (ret == 0)
-		ret = NEW_TABLE(&table, file_columns);
+		ret = TABLE_NEW(&table, file_columns);
 	return ret < 0 ? ret : print_sums(table, &findings->sums, path, arguments->global->sizes);
 }
 
@@ -919,7 +901,7 @@ static int report_total(struct scan *scan)
 	if (!arguments->extents)
 		return print_sums(scan->rows, &scan->total, "total", arguments->global->sizes);
 	putchar('\n');
-	ret = NEW_TABLE(&table, file_columns);
+	ret = TABLE_NEW(&table, file_columns);
 	return ret < 0 ? ret : print_sums(table, &scan->total, "total", arguments->global->sizes);
 }
 
@@ -944,7 +926,7 @@ static int scan_init(struct scan *scan, const struct arguments *arguments)
 	if (ret == 0)
 		ret = nocow_iter_new(&scan->iter);
 	if (ret == 0 && !arguments->global->json && !arguments->extents && !arguments->summary)
-		ret = NEW_TABLE(&scan->rows, file_columns);
+		ret = TABLE_NEW(&scan->rows, file_columns);
 	if (ret < 0 || !arguments->global->json)
 		return ret;
 	json_begin(&scan->json, stdout);

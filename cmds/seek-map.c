@@ -257,17 +257,15 @@ static const struct table_column sum_columns[] = {
 static int print_sums(struct table *table, const struct sums *sums, const char *path,
 		      struct size_format format)
 {
-	char text[UNITS_TEXT_SIZE];
 	int ret;
 
 	ret = table_begin_row(table);
 	if (ret < 0)
 		return ret;
-	ret |= table_cell(table, format_size(text, sums->size, format));
-	ret |= table_cell(table, format_size(text, sums->data_bytes, format));
-	ret |= table_cell(table, format_size(text, sums->hole_bytes, format));
-	snprintf(text, sizeof(text), "%" PRIu64, sums->segment_count);
-	ret |= table_cell(table, text);
+	ret |= table_size_cell(table, sums->size, format);
+	ret |= table_size_cell(table, sums->data_bytes, format);
+	ret |= table_size_cell(table, sums->hole_bytes, format);
+	ret |= table_number_cell(table, sums->segment_count);
 	ret |= table_cell(table, path);
 	return ret ? -ENOMEM : 0;
 }
@@ -436,8 +434,7 @@ static int print_figures(struct table *table, const char *walk,
 	if (ret < 0)
 		return ret;
 	ret |= table_cell(table, walk);
-	snprintf(text, sizeof(text), "%" PRIu64, figures->calls);
-	ret |= table_cell(table, text);
+	ret |= table_number_cell(table, figures->calls);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
 		ret |= table_cell(table, figures->calls ? format_time(text, times[i]) : "-");
 	snprintf(text, sizeof(text), "%" PRIu64, latency_calls_per_second(figures));
@@ -453,7 +450,7 @@ static int print_timing(const struct timing *timing, unsigned long repeat)
 	CLEANUP(table_freep) struct table *table = NULL;
 	int ret;
 
-	ret = table_new(&table, timing_columns, sizeof(timing_columns) / sizeof(timing_columns[0]));
+	ret = TABLE_NEW(&table, timing_columns);
 	for (int i = 0; i < WALK_COUNT && ret == 0; i++)
 		if (timing->measured[i])
 			ret = print_figures(table, names[i], &timing->figures[i]);
@@ -491,8 +488,7 @@ static int print_bin(struct table *table, const struct latency_bin *bin, uint64_
 		return ret;
 	ret |= table_cell(table, format_time(text, bin->low_ns));
 	ret |= table_cell(table, format_time(text, bin->high_ns));
-	snprintf(text, sizeof(text), "%" PRIu64, bin->count);
-	ret |= table_cell(table, text);
+	ret |= table_number_cell(table, bin->count);
 	ret |= table_cell(table, bar);
 	return ret ? -ENOMEM : 0;
 }
@@ -504,7 +500,7 @@ static int print_spread(const struct latency *spread)
 	uint64_t largest = 0;
 	int ret;
 
-	ret = table_new(&table, spread_columns, sizeof(spread_columns) / sizeof(spread_columns[0]));
+	ret = TABLE_NEW(&table, spread_columns);
 	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
 		struct latency_bin bin = latency_bin(spread, i);
 
@@ -639,16 +635,14 @@ static const struct table_column segment_columns[] = {
 static int print_part(struct details *details, const struct part *part)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	char text[UNITS_TEXT_SIZE];
 	int ret;
 
 	ret = table_begin_row(details->rows);
 	if (ret < 0)
 		return ret;
 	/* A rounded offset would be of no use. */
-	snprintf(text, sizeof(text), "%" PRIu64, part->offset);
-	ret |= table_cell(details->rows, text);
-	ret |= table_cell(details->rows, format_size(text, part->length, arguments->global->sizes));
+	ret |= table_number_cell(details->rows, part->offset);
+	ret |= table_size_cell(details->rows, part->length, arguments->global->sizes);
 	ret |= table_cell(details->rows, type_name(part->is_data));
 	if (arguments->fiemap)
 		ret |= table_cell(details->rows, extent_kind_names[part->kind]);
@@ -1082,7 +1076,7 @@ static int report_sums(struct details *details)
 	}
 	if (!wants_details(scan->arguments))
 		return print_sums(scan->summary, &details->sums, details->path, global->sizes);
-	ret = table_new(&table, sum_columns, sizeof(sum_columns) / sizeof(sum_columns[0]));
+	ret = TABLE_NEW(&table, sum_columns);
 	if (ret < 0)
 		return ret;
 	return print_sums(table, &details->sums, details->path, global->sizes);
@@ -1163,8 +1157,7 @@ static int scan_init(struct scan *scan, const struct arguments *arguments)
 	if (ret == 0 && arguments->check)
 		ret = fiemap_iter_new(&scan->second_iter);
 	if (ret == 0)
-		ret = table_new(&scan->summary, sum_columns,
-				sizeof(sum_columns) / sizeof(sum_columns[0]));
+		ret = TABLE_NEW(&scan->summary, sum_columns);
 	if (ret < 0 || !arguments->timing)
 		return ret;
 	scan->timing = malloc(sizeof(*scan->timing));

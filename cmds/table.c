@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libsmartcols.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,21 @@ int table_begin_row(struct table *table)
 int table_cell(struct table *table, const char *text)
 {
 	return scols_line_set_data(table->row, table->column++, text);
+}
+
+int table_number_cell(struct table *table, uint64_t number)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return table_cell(table, text);
+}
+
+int table_size_cell(struct table *table, uint64_t bytes, struct size_format format)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	return table_cell(table, format_size(text, bytes, format));
 }
 
 int table_flush(struct table *table)

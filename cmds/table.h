@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "units.h"
 
 struct table_column {
 	const char *name;
@@ -19,6 +22,9 @@ struct table;
  * Returns 0 or -ENOMEM; freed with table_free(), which prints what is left.
  */
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
+/* table_new() with all of the array COLUMNS. */
+#define TABLE_NEW(table, columns) \
+	table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
 void table_free(struct table *table);
 void table_freep(struct table **table);
 
@@ -26,6 +32,9 @@ void table_freep(struct table **table);
 int table_begin_row(struct table *table);
 /* The next cell of the row; TEXT is copied. Returns 0 or -ENOMEM. */
 int table_cell(struct table *table, const char *text);
+/* The same, of a number. */
+int table_number_cell(struct table *table, uint64_t number);
+int table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
 
 /* Prints the rows so far. Returns 0 or a negative errno. */
 int table_flush(struct table *table);
