@@ -152,16 +152,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &file_argp, 0, NULL, 0 },
-	{ &global_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = children,
+	.children = file_argp_children,
 	.args_doc = "PATH...",
 	.doc = "Tell which extents of a file on btrfs are shared, with whom, and what the check "
 	       "costs.\vWithout options: a row per file, as btrfs filesystem du counts, and a "
@@ -1164,8 +1158,9 @@ static void scan_free(struct scan *scan)
 	file_visit_free(&scan->visit);
 }
 
-static int run(const struct arguments *arguments, FILE *list)
+static int run(const void *data, FILE *list)
 {
+	const struct arguments *arguments = data;
 	struct scan scan;
 	int ret;
 
@@ -1184,10 +1179,7 @@ static int run(const struct arguments *arguments, FILE *list)
 	progress_clear();
 
 out:
-	if (ret < 0 && arguments->files.files0_from)
-		error_path("cannot work through", arguments->files.files0_from, ret);
-	else if (ret < 0)
-		error("cannot go on: %s", strerror(-ret));
+	file_options_complain(&arguments->files, ret);
 	scan_free(&scan);
 	return ret < 0 ? STATUS_ERROR : scan.visit.status;
 }
@@ -1195,17 +1187,6 @@ out:
 int fiemap_shared_run(int argc, char **argv, struct global_options *global)
 {
 	struct arguments arguments = { .global = global, .files.global = global };
-	FILE *list;
-	int status;
 
-	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
-		return STATUS_ERROR;
-	if (global->done)
-		return STATUS_OK;
-	if (file_options_open_list(&arguments.files, &list) < 0)
-		return STATUS_ERROR;
-
-	status = run(&arguments, list);
-	file_options_close_list(list);
-	return status;
+	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
 }

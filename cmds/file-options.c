@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "commands.h"
 #include "file-options.h"
 #include "message.h"
 
@@ -84,6 +85,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 const struct argp file_argp = { .options = option_list, .parser = parse };
 
+const struct argp_child file_argp_children[] = {
+	{ &file_argp, 0, NULL, 0 },
+	{ &global_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 bool file_options_ask_for_several(const struct file_options *options)
 {
 	return options->recursive || file_options_can_overlap(options);
@@ -94,7 +101,8 @@ bool file_options_can_overlap(const struct file_options *options)
 	return options->files0_from || options->path_count > 1;
 }
 
-int file_options_open_list(const struct file_options *options, FILE **ret_list)
+/* Returns false where it cannot be opened, and complains. Without --files0-from the list is NULL. */
+static bool open_list(const struct file_options *options, FILE **ret_list)
 {
 	FILE *list = NULL;
 
@@ -103,21 +111,45 @@ int file_options_open_list(const struct file_options *options, FILE **ret_list)
 
 		list = is_stdin ? stdin : fopen(options->files0_from, "re");
 		if (!list) {
-			int ret = -errno;
-
-			error_path("cannot open", options->files0_from, ret);
-			return ret;
+			error_path("cannot open", options->files0_from, -errno);
+			return false;
 		}
 	}
 
 	*ret_list = list;
-	return 0;
+	return true;
 }
 
-void file_options_close_list(FILE *list)
+static void close_list(FILE *list)
 {
 	if (list && list != stdin)
 		fclose(list);
+}
+
+int file_command_run(const struct argp *argp, int argc, char **argv, file_command *command,
+		     void *arguments, const struct file_options *files)
+{
+	FILE *list;
+	int status;
+
+	if (argp_parse(argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, arguments))
+		return STATUS_ERROR;
+	if (files->global->done)
+		return STATUS_OK;
+	if (!open_list(files, &list))
+		return STATUS_ERROR;
+
+	status = command(arguments, list);
+	close_list(list);
+	return status;
+}
+
+void file_options_complain(const struct file_options *options, int ret)
+{
+	if (ret < 0 && options->files0_from)
+		error_path("cannot work through", options->files0_from, ret);
+	else if (ret < 0)
+		error("cannot go on: %s", strerror(-ret));
 }
 
 int file_options_walk(const struct file_options *options, FILE *list, struct file_walk **ret_walk)

@@ -26,18 +26,27 @@ struct file_options {
 /* The options and the PATH arguments; its input is a struct file_options with GLOBAL set. */
 extern const struct argp file_argp;
 
+/* FILE_ARGP and GLOBAL_ARGP, whose inputs a command's parser hands them in this order. */
+extern const struct argp_child file_argp_children[];
+
+/* Does the work of a command, with the list of --files0-from or NULL. Returns the exit status. */
+typedef int file_command(const void *arguments, FILE *list);
+
+/*
+ * Parse the command line by ARGP into ARGUMENTS, which FILES is a part of, and call COMMAND unless
+ * help or the version was asked for. Returns the exit status.
+ */
+int file_command_run(const struct argp *argp, int argc, char **argv, file_command *command,
+		     void *arguments, const struct file_options *files);
+
+/* Complain that RET, if it is an errno, ended the work on the files. */
+void file_options_complain(const struct file_options *options, int ret);
+
 /* Whether more than one named file is asked for. */
 bool file_options_ask_for_several(const struct file_options *options);
 
 /* Whether files have to be remembered, since several starting points can lead to one. */
 bool file_options_can_overlap(const struct file_options *options);
-
-/*
- * Open --files0-from's list, NULL if there is none, and complain where it cannot be.
- * Returns 0 or a negative errno; closed with file_options_close_list().
- */
-int file_options_open_list(const struct file_options *options, FILE **ret_list);
-void file_options_close_list(FILE *list);
 
 /* A walk over the files asked for. Returns as file_walk_new(). */
 int file_options_walk(const struct file_options *options, FILE *list, struct file_walk **ret_walk);

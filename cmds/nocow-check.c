@@ -184,16 +184,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &file_argp, 0, NULL, 0 },
-	{ &global_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = children,
+	.children = file_argp_children,
 	.args_doc = "PATH...",
 	.doc = "Tell of each range of a file on btrfs whether the next write goes in place or is "
 	       "copied, and why.\vWithout options: a row per file, and a total. Without root the "
@@ -941,8 +935,9 @@ static void scan_free(struct scan *scan)
 	file_visit_free(&scan->visit);
 }
 
-static int run(const struct arguments *arguments, FILE *list)
+static int run(const void *data, FILE *list)
 {
+	const struct arguments *arguments = data;
 	struct scan scan;
 	int ret;
 
@@ -963,10 +958,7 @@ static int run(const struct arguments *arguments, FILE *list)
 		json_end(&scan.json);
 
 out:
-	if (ret < 0 && arguments->files.files0_from)
-		error_path("cannot work through", arguments->files.files0_from, ret);
-	else if (ret < 0)
-		error("cannot go on: %s", strerror(-ret));
+	file_options_complain(&arguments->files, ret);
 	scan_free(&scan);
 	return ret < 0 ? STATUS_ERROR : scan.visit.status;
 }
@@ -979,17 +971,6 @@ int nocow_check_run(int argc, char **argv, struct global_options *global)
 		.size = DEFAULT_SIZE,
 		.seconds = DEFAULT_SECONDS,
 	};
-	FILE *list;
-	int status;
 
-	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
-		return STATUS_ERROR;
-	if (global->done)
-		return STATUS_OK;
-	if (file_options_open_list(&arguments.files, &list) < 0)
-		return STATUS_ERROR;
-
-	status = run(&arguments, list);
-	file_options_close_list(list);
-	return status;
+	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
 }

@@ -175,16 +175,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = {
-	{ &file_argp, 0, NULL, 0 },
-	{ &global_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = children,
+	.children = file_argp_children,
 	.args_doc = "PATH...",
 	.doc = "Tell where a file on btrfs has data and where holes, as lseek finds them, and what "
 	       "finding them costs.\vWithout options: a row per segment, data or hole, and the "
@@ -1204,8 +1198,9 @@ static int report_paths(struct scan *scan, FILE *list)
 	return ret;
 }
 
-static int run(const struct arguments *arguments, FILE *list)
+static int run(const void *data, FILE *list)
 {
+	const struct arguments *arguments = data;
 	struct scan scan;
 	int ret;
 
@@ -1216,10 +1211,7 @@ static int run(const struct arguments *arguments, FILE *list)
 		progress_clear();
 	}
 
-	if (ret < 0 && arguments->files.files0_from)
-		error_path("cannot work through", arguments->files.files0_from, ret);
-	else if (ret < 0)
-		error("cannot go on: %s", strerror(-ret));
+	file_options_complain(&arguments->files, ret);
 	scan_free(&scan);
 	return ret < 0 ? STATUS_ERROR : scan.visit.status;
 }
@@ -1227,17 +1219,6 @@ static int run(const struct arguments *arguments, FILE *list)
 int seek_map_run(int argc, char **argv, struct global_options *global)
 {
 	struct arguments arguments = { .global = global, .files.global = global, .repeat = 1 };
-	FILE *list;
-	int status;
 
-	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
-		return STATUS_ERROR;
-	if (global->done)
-		return STATUS_OK;
-	if (file_options_open_list(&arguments.files, &list) < 0)
-		return STATUS_ERROR;
-
-	status = run(&arguments, list);
-	file_options_close_list(list);
-	return status;
+	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
 }
