@@ -15,6 +15,7 @@
 #include "cleanup.h"
 #include "retry-ioctl.h"
 #include "scratch-file.h"
+#include "write-at.h"
 
 /* The directory may hand its own attribute down, hence both ways. */
 static int set_nocow(int fd, bool nocow)
@@ -32,23 +33,6 @@ static int set_nocow(int fd, bool nocow)
 	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
-static int write_block(int fd, const char *block, uint64_t offset)
-{
-	size_t done = 0;
-
-	while (done < SCRATCH_BLOCK) {
-		ssize_t count = pwrite(fd, block + done, SCRATCH_BLOCK - done, offset + done);
-
-		if (count < 0 && errno != EINTR)
-			return -errno;
-		if (count == 0)
-			return -EIO;
-		if (count > 0)
-			done += count;
-	}
-	return 0;
-}
-
 static int fill(int fd, uint64_t size)
 {
 	CLEANUP_FREE char *block = NULL;
@@ -58,7 +42,7 @@ static int fill(int fd, uint64_t size)
 		return -ENOMEM;
 	memset(block, 0x5a, SCRATCH_BLOCK);
 	for (uint64_t offset = 0; offset < size; offset += SCRATCH_BLOCK) {
-		ret = write_block(fd, block, offset);
+		ret = write_at(fd, block, SCRATCH_BLOCK, offset);
 		if (ret < 0)
 			return ret;
 	}

@@ -14,6 +14,7 @@
 #include "child-process.h"
 #include "cleanup.h"
 #include "clock.h"
+#include "write-at.h"
 #include "write-exercise.h"
 
 #define LONGEST (16 * EXERCISE_BLOCK)
@@ -187,21 +188,14 @@ static uint64_t choose(struct write_exercise *exercise, bool once, unsigned int 
 	return block;
 }
 
-static int write_at(struct write_exercise *exercise, uint64_t block, unsigned int length)
+static int write_blocks(struct write_exercise *exercise, uint64_t block, unsigned int length)
 {
-	size_t size = lengths[length] * EXERCISE_BLOCK, done = 0;
+	int ret;
 
-	while (done < size) {
-		ssize_t count = pwrite(exercise->fd, exercise->buffer, size - done,
-				       block * EXERCISE_BLOCK + done);
-
-		if (count < 0 && errno != EINTR)
-			return -errno;
-		if (count == 0)
-			return -EIO;
-		if (count > 0)
-			done += count;
-	}
+	ret = write_at(exercise->fd, exercise->buffer, lengths[length] * EXERCISE_BLOCK,
+		       block * EXERCISE_BLOCK);
+	if (ret < 0)
+		return ret;
 
 	exercise->blocks[block].counts[length]++;
 	for (unsigned int i = 0; i < lengths[length]; i++) {
@@ -226,7 +220,7 @@ int write_exercise_run(struct write_exercise *exercise, uint64_t duration_ns, bo
 		if (once && !exercise->unwritten_count)
 			break;
 		block = choose(exercise, once, &length);
-		ret = write_at(exercise, block, length);
+		ret = write_blocks(exercise, block, length);
 		if (ret < 0)
 			return ret;
 		written.count++;
