@@ -39,6 +39,29 @@ json() {
     jq -r "$1" <<<"$output"
 }
 
+# expect_json FILTER VALUE: jq's answer about the last run
+expect_json() {
+    local value
+
+    value=$(json "$1")
+    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
+}
+
+# expect_line PATTERN: a line of the last run that matches as a whole
+expect_line() {
+    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
+}
+
+refuse_line() {
+    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
+}
+
+# The program at $MNT/program, where nobody can get at it
+put_program_for_nobody() {
+    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    cp "$FASTPATH" "$MNT/program"
+}
+
 # as_nobody COMMAND...: without privilege
 as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"

@@ -15,9 +15,7 @@ random() {
 
 setup_file() {
     mount_btrfs 2G noatime
-    # nobody has to get there
-    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
-    cp "$FASTPATH" "$MNT/program"
+    put_program_for_nobody
 
     random "$MNT/file" 4
     sync -f "$MNT"
@@ -60,23 +58,6 @@ fiemap_shared() {
 
 fiemap_shared_json() {
     "$FASTPATH" --format json fiemap-shared "$@"
-}
-
-# expect_json FILTER VALUE: jq's answer about the last run
-expect_json() {
-    local value
-
-    value=$(json "$1")
-    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
-}
-
-# expect_line PATTERN: a line of the last run that matches as a whole
-expect_line() {
-    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
-}
-
-refuse_line() {
-    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
 }
 
 is_sanitized() {

@@ -23,9 +23,7 @@ nocow_file() {
 
 setup_file() {
     mount_btrfs 2G noatime
-    # nobody has to get there
-    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
-    cp "$FASTPATH" "$MNT/program"
+    put_program_for_nobody
 
     random "$MNT/cow" 1024
     nocow_file "$MNT/nocow" 4096
@@ -61,23 +59,6 @@ nocow_check() {
 
 nocow_check_json() {
     "$FASTPATH" --format json nocow-check "$@"
-}
-
-# expect_json FILTER VALUE: jq's answer about the last run
-expect_json() {
-    local value
-
-    value=$(json "$1")
-    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
-}
-
-# expect_line PATTERN: a line of the last run that matches as a whole
-expect_line() {
-    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
-}
-
-refuse_line() {
-    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
 }
 
 prove_nocow() {

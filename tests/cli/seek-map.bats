@@ -12,9 +12,7 @@ LYING=${FASTPATH%/*}/tests/cli/lying-seek-map
 
 setup_file() {
     mount_btrfs 1G noatime
-    # nobody has to get there
-    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
-    cp "$FASTPATH" "$MNT/program"
+    put_program_for_nobody
 
     # a MiB each: data, hole, preallocated, data
     fill "$MNT/quarters" 0 $MIB
@@ -51,23 +49,6 @@ seek_map_json() {
 # lying HOW:FIRST:LAST ARGUMENT...: seek-map on a kernel that lies
 lying() {
     SEEK_LIE=$1 "$LYING" "${@:2}"
-}
-
-# expect_json FILTER VALUE: jq's answer about the last run
-expect_json() {
-    local value
-
-    value=$(json "$1")
-    [ "$value" = "$2" ] || fail "$1 is $value, expected $2"
-}
-
-# expect_line PATTERN: a line of the last run that matches as a whole
-expect_line() {
-    grep -qxE -e "$1" <<<"$output" || fail "no line '$1' in:" "$output"
-}
-
-refuse_line() {
-    ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
 }
 
 # -- the map --
