@@ -137,6 +137,21 @@ def seek(fd, offset, whence):
         return None
 
 
+def data_ranges(fd, size, seek=seek):
+    """[(start, end)] of all data up to SIZE, as cp finds it; SEEK instead of the function above."""
+    found = []
+    offset = 0
+    while offset < size:
+        start = seek(fd, offset, os.SEEK_DATA)
+        if start is None:
+            break
+        offset = seek(fd, start, os.SEEK_HOLE)
+        if offset is None or offset <= start:
+            raise RuntimeError(f"no hole behind data at {start}: {offset}")
+        found.append((start, offset))
+    return found
+
+
 def fiemap(fd, start=0, length=2 ** 64 - 1, guard=contextlib.nullcontext):
     """Every extent of that part of the file, as the kernel tells them. Only the calls themselves are within GUARD."""
     extents = []
