@@ -121,20 +121,6 @@ static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_seconds(struct arguments *arguments, const char *text)
-{
-	char *end;
-
-	errno = 0;
-	arguments->seconds = strtoull(text, &end, 10);
-	if (errno || *end || *text < '0' || *text > '9' || !arguments->seconds ||
-	    arguments->seconds > MOST_SECONDS) {
-		error("invalid number of seconds '%s': 1 to %d expected", text, MOST_SECONDS);
-		return EINVAL;
-	}
-	return 0;
-}
-
 static error_t check_arguments(const struct arguments *arguments)
 {
 	if (arguments->summary && arguments->extents) {
@@ -166,7 +152,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->files.paths_optional = true;
 		return 0;
 	case OPTION_SECONDS:
-		return parse_seconds(arguments, text);
+		return parse_count("seconds", text, MOST_SECONDS, &arguments->seconds);
 	case OPTION_ENGINE:
 		return parse_engine(arguments, text);
 	case OPTION_SCRATCH:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +54,22 @@ static const struct argp_option options[] = {
 	{ "version", OPTION_VERSION, NULL, 0, "Print the version", GROUP_HELP },
 	{ 0 },
 };
+
+error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count)
+{
+	uintmax_t count;
+	char *end;
+
+	errno = 0;
+	count = strtoumax(text, &end, 10);
+	/* It takes blanks and a sign, too. */
+	if (errno || !isdigit((unsigned char)*text) || *end || !count || count > most) {
+		error("invalid number of %s '%s': 1 to %" PRIu64 " expected", what, text, most);
+		return EINVAL;
+	}
+	*ret_count = count;
+	return 0;
+}
 
 static error_t parse_format(struct global_options *global, const char *format)
 {

@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "units.h"
 
@@ -19,6 +20,9 @@ struct global_options {
 
 /* The options above; its input is a struct global_options. */
 extern const struct argp global_argp;
+
+/* An option's number of WHAT, from 1 to MOST. Returns EINVAL for anything else, and complains. */
+error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count);
 
 /* For argp_parse(): errors return instead of ending the program, -h is ours. */
 #define OPTIONS_ARGP_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)

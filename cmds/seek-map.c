@@ -45,7 +45,7 @@ struct arguments {
 	bool histogram;
 	bool cold;
 	bool reopen;
-	unsigned long repeat;
+	uint64_t repeat;
 	bool check;
 	bool check_data;
 };
@@ -81,19 +81,6 @@ static const struct argp_option option_list[] = {
 	{ "repeat", OPTION_REPEAT, "N", 0, "As --timing, medians of N walks", 2 },
 	{ 0 },
 };
-
-static error_t parse_repeat(struct arguments *arguments, const char *text)
-{
-	char *end;
-
-	/* strtoul() takes a sign too. */
-	arguments->repeat = *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
-	if (arguments->repeat < 1 || arguments->repeat > REPEAT_MAX || *end) {
-		error("invalid number of walks '%s': 1 to %d expected", text, REPEAT_MAX);
-		return EINVAL;
-	}
-	return 0;
-}
 
 static error_t parse_check(struct arguments *arguments, const char *text)
 {
@@ -163,7 +150,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_REPEAT:
 		arguments->timing = true;
-		return parse_repeat(arguments, text);
+		return parse_count("walks", text, REPEAT_MAX, &arguments->repeat);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->files;
 		state->child_inputs[1] = arguments->global;
@@ -359,7 +346,7 @@ static int time_cold(const struct details *details, struct timing *timing)
 static int time_rounds(const struct details *details, struct timing *timing,
 		       struct latency_figures *warm, struct latency_figures *reopened)
 {
-	for (unsigned long i = 0; i < details->scan->arguments->repeat; i++) {
+	for (uint64_t i = 0; i < details->scan->arguments->repeat; i++) {
 		int ret;
 
 		if (i == 0)
@@ -436,7 +423,7 @@ static int print_figures(struct table *table, const char *walk,
 	return ret ? -ENOMEM : 0;
 }
 
-static int print_timing(const struct timing *timing, unsigned long repeat)
+static int print_timing(const struct timing *timing, uint64_t repeat)
 {
 	static const char *const names[WALK_COUNT] = { "cold", "warm", "reopened" };
 	const struct latency_figures *warm = &timing->figures[WALK_WARM];
@@ -454,7 +441,7 @@ static int print_timing(const struct timing *timing, unsigned long repeat)
 		return ret;
 
 	if (repeat > 1)
-		printf("Warm%s: medians of %lu walks\n",
+		printf("Warm%s: medians of %" PRIu64 " walks\n",
 		       timing->measured[WALK_REOPENED] ? " and reopened" : "", repeat);
 	if (timing->measured[WALK_REOPENED] && warm->total)
 		printf("A new descriptor for each call takes %.2f times as long\n",

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+
+#include "options.h"
+#include "test.h"
+
+static void test_parse_count(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t most;
+		uint64_t count;
+	} cases[] = {
+		{ "1", 1, 1 },
+		{ "007", 7, 7 },
+		{ "1000", 1000, 1000 },
+		{ "18446744073709551615", UINT64_MAX, UINT64_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t count = 99;
+
+		assert_int_equal(parse_count("walks", cases[i].text, cases[i].most, &count), 0);
+		assert_int_equal(count, cases[i].count);
+	}
+}
+
+static void test_parse_count_errors(void **state)
+{
+	static const char *const texts[] = {
+		"", "0", "-1", "+1", " 1", "1 ", "x", "1x", "1k", "0x1", "1.5", "1001", "\xd9\xa1",
+	};
+
+	uint64_t count = 99;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		assert_int_equal(parse_count("walks", texts[i], 1000, &count), EINVAL);
+	assert_int_equal(parse_count("walks", "18446744073709551616", UINT64_MAX, &count), EINVAL);
+	assert_int_equal(count, 99);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse_count),
+		cmocka_unit_test(test_parse_count_errors),
+	};
+
+	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}
