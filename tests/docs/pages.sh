@@ -45,14 +45,16 @@ convert()
 	"$RST2MAN" --report=info "$1" /dev/null
 }
 
-# check_page SOURCE
+# check_page SOURCE SECTION...: it is well formed and has these sections
 check_page()
 {
 	name=$(basename "$1" .rst)
 	page=$(built_page "$1")
+	source=$1
+	shift
 
 	if [ -n "${RST2MAN:-}" ]; then
-		check "$name: rst2man has nothing to say" silent convert "$1"
+		check "$name: rst2man has nothing to say" silent convert "$source"
 	else
 		skip "$name: rst2man has nothing to say" "rst2man is not installed"
 	fi
@@ -66,10 +68,25 @@ check_page()
 	else
 		skip "$name: man formats it without a warning" "man is not installed"
 	fi
-	for section in NAME SYNOPSIS DESCRIPTION OPTIONS 'EXIT STATUS' EXAMPLES AVAILABILITY 'SEE ALSO'; do
+	for section in NAME DESCRIPTION "$@" EXAMPLES AVAILABILITY 'SEE ALSO'; do
 		check "$name: has a section $section" grep -qE "^\.SH \"?$section\"?\$" "$page"
 	done
 	check "$name: bears the program's version" grep -qF "\"$("$fastpath" --version)\"" "$page"
+}
+
+check_page_of()
+{
+	check_page "$(page_of "$@")" SYNOPSIS OPTIONS 'EXIT STATUS'
+}
+
+features_of_patches()
+{
+	sed 1d "$top_srcdir/kernel/STATUS.tsv" | cut -f 1 | sort -u
+}
+
+counters_of_patches()
+{
+	sed -n 's/^+.*\[BTRFS_FASTPATH_.*"\([a-z_]*\)" },$/\1/p' "$top_srcdir"/kernel/*/9*.patch | sort -u
 }
 
 commands=$(commands)
@@ -87,7 +104,17 @@ for command in $commands; do
 		grep -qE "^\|.*\b$command\b" "$top_srcdir/README.md"
 	check "$command: is in btrfs-fastpath(8)" \
 		grep -qF "**btrfs-inspect-$command**\\ (8)" "$(page_of)"
-	check_page "$(page_of "$command")"
+	check_page_of "$command"
 done
-check_page "$(page_of)"
+check_page_of
+
+check_page "$top_srcdir/man/btrfs-fastpath-kernel.7.rst" COUNTERS FILES
+for feature in $(features_of_patches); do
+	check "$feature: has a section in btrfs-fastpath-kernel(7)" \
+		grep -qixF "$feature" "$top_srcdir/man/btrfs-fastpath-kernel.7.rst"
+done
+for counter in $(counters_of_patches); do
+	check "$counter: is in btrfs-fastpath-kernel(7)" \
+		grep -qxF "*$counter*" "$top_srcdir/man/btrfs-fastpath-kernel.7.rst"
+done
 finish
