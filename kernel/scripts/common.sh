@@ -157,6 +157,13 @@ feature_of() {
     fi
 }
 
+# needed_feature PATCH: of 9FSS-subject.patch the one whose number is F, in which it counts
+needed_feature() {
+    if [[ ${1##*/} =~ ^9([1-8])[0-9]{2}- ]]; then
+        printf '%s' "${features[BASH_REMATCH[1]]-}"
+    fi
+}
+
 # contains WORD LIST...
 contains() {
     local word=$1 other

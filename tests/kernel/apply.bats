@@ -156,6 +156,25 @@ has_not() {
     has_not "row 20" two.c
 }
 
+# add_count NAME NEEDED-FEATURE SED-SCRIPT FILE
+add_count() {
+    add_patch 6.1 "$1" "$3" "$4"
+    sed -i "1a Fastpath-Needs: $2" "$FASTPATH_KERNEL_DIR/6.1/$1"
+}
+
+@test "apply: what counts in a feature goes with it" {
+    add_count 9101-line-thirty.patch fiemap-leaf 's/^line 30$/line thirty/' one.c
+    add_count 9401-row-thirty.patch send-reada 's/^row 30$/row thirty/' two.c
+    apply --without fiemap-leaf --dry-run
+    expect 0 "would apply 5001-row-five.patch" "would apply 9401-row-thirty.patch"
+    apply --control send-reada --dry-run
+    expect 0 "would apply 1001-line-ten.patch" "would apply 1002-line-ten-again.patch" \
+        "would apply 5001-row-five.patch" "would apply 9101-line-thirty.patch" "would apply 4001-row-twenty.patch"
+    apply --without counters --dry-run
+    expect 0 "would apply 1001-line-ten.patch" "would apply 1002-line-ten-again.patch" \
+        "would apply 5001-row-five.patch"
+}
+
 @test "apply: --control of a feature without a control patch" {
     apply --control log-dir
     expect_error "ERROR: there is no control patch for 'log-dir' in the base '6.1'"
