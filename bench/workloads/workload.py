@@ -40,6 +40,25 @@ def new_btrfs(image, size, *options):
         yield mount_point
 
 
+def counters(mount_point):
+    """What the kernel counted since the file system was mounted; nothing if it does not count."""
+    fsid = subprocess.run(["findmnt", "-n", "-o", "UUID", mount_point], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
+    try:
+        with open(f"/sys/fs/btrfs/{fsid}/fastpath_stats", encoding="ascii") as file:
+            return {name: int(value) for name, value in map(str.split, file)}
+    except FileNotFoundError:
+        return {}
+
+
+def histogram(values, bins=10):
+    """(low, high, count) of each bin, every one of them wider than the last by the same factor."""
+    low, high = min(values), max(values) + 1
+    bounds = [round(low * (high / low) ** (number / bins)) for number in range(bins + 1)]
+    return [(first, last, sum(first <= value < last for value in values))
+            for first, last in zip(bounds, bounds[1:])]
+
+
 def slow_disk(size_mib, completion_ns, source=None):
     """A disk in memory, with the contents of SOURCE, that completes a request after that time."""
     configuration = "/sys/kernel/config"
