@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What the tests that boot guests have alike: TAP, arguments, processes, and a folder for what they make."""
+
+import argparse
+import os
+import sys
+import tempfile
+
+LINES_SHOWN = 5
+
+
+class Tap:
+    def __init__(self):
+        self.count = 0
+        self.failed = False
+
+    def result(self, passed, name, diagnostics=()):
+        self.count += 1
+        self.failed |= not passed
+        print(f"{'ok' if passed else 'not ok'} {self.count} - {name}")
+        for line in diagnostics[:LINES_SHOWN]:
+            print(f"# {line}")
+        if len(diagnostics) > LINES_SHOWN:
+            print(f"# and {len(diagnostics) - LINES_SHOWN} more")
+        sys.stdout.flush()
+
+    def plan(self):
+        print(f"1..{self.count}")
+
+
+def stop(process):
+    if process.poll() is None:
+        process.terminate()
+    process.wait()
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"not a positive number: '{text}'")
+    return number
+
+
+def kernel_at(path):
+    """A guest is started in another folder."""
+    if not os.access(path, os.R_OK):
+        raise argparse.ArgumentTypeError(f"cannot read '{path}'")
+    return os.path.realpath(path)
+
+
+def new_directory(places, kept, name):
+    """KEPT, or if that is None one of that NAME that goes with PLACES."""
+    if kept is None:
+        return places.enter_context(tempfile.TemporaryDirectory(prefix=f"btrfs-fastpath-{name}.",
+                                                                dir=os.environ.get("TMPDIR", "/var/tmp")))
+    try:
+        os.mkdir(kept)
+    except OSError as failure:
+        raise SystemExit(f"ERROR: cannot create '{kept}': {failure.strerror}") from failure
+    return os.path.realpath(kept)
