@@ -25,8 +25,9 @@ def run(*command):
 class Scratch:
     """A file system on DEVICE, mounted in a folder of its own while in a with statement."""
 
-    def __init__(self, device, *options, checksum="crc32c", node_bytes=16384):
+    def __init__(self, device, *options, checksum="crc32c", node_bytes=16384, mount_options=""):
         self.device = device
+        self.mount_options = mount_options
         self.checksum = CHECKSUMS[checksum]
         self.checksum_bytes = len(self.checksum(b""))
         self.node_bytes = node_bytes
@@ -37,7 +38,7 @@ class Scratch:
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
-        self.mount()
+        self.mount(self.mount_options)
         return self
 
     def __exit__(self, *_):
