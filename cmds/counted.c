@@ -34,7 +34,7 @@ void counted_report(const struct counted *counted, struct json_writer *json)
 
 		if (json)
 			json_add_uint(json, counter->name, counter->value);
-		else
+		else if (counter->value)
 			printf("Counter: %s +%" PRIu64 "\n", counter->name, counter->value);
 	}
 	if (json)
