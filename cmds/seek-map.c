@@ -24,13 +24,13 @@
 #include "progress.h"
 #include "saturate.h"
 #include "seek-iter.h"
+#include "spread.h"
 #include "table.h"
 #include "zeros.h"
 
 #define REPEAT_MAX 1000
 #define SEGMENTS_PER_PROGRESS 256
 #define BYTES_PER_PROGRESS (UINT64_C(64) << 20)
-#define BAR_WIDTH 40
 
 /* -- options -- */
 
@@ -449,53 +449,6 @@ static int print_timing(const struct timing *timing, uint64_t repeat)
 	return 0;
 }
 
-static const struct table_column spread_columns[] = {
-	{ "From", 9, false },
-	{ "To", 9, false },
-	{ "Calls", 10, false },
-	{ "", BAR_WIDTH, true },
-};
-
-static int print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
-{
-	char bar[BAR_WIDTH + 1] = "";
-	char text[UNITS_TEXT_SIZE];
-	int ret;
-
-	/* A bin with a call in it has a block at least. */
-	memset(bar, '#', ((unsigned __int128)bin->count * BAR_WIDTH + largest - 1) / largest);
-	ret = table_begin_row(table);
-	if (ret < 0)
-		return ret;
-	ret |= table_cell(table, format_time(text, bin->low_ns));
-	ret |= table_cell(table, format_time(text, bin->high_ns));
-	ret |= table_number_cell(table, bin->count);
-	ret |= table_cell(table, bar);
-	return ret ? -ENOMEM : 0;
-}
-
-/* Between the fastest and the slowest call, a row for empty bins too. */
-static int print_spread(const struct latency *spread)
-{
-	CLEANUP(table_freep) struct table *table = NULL;
-	uint64_t largest = 0;
-	int ret;
-
-	ret = TABLE_NEW(&table, spread_columns);
-	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
-		struct latency_bin bin = latency_bin(spread, i);
-
-		largest = bin.count > largest ? bin.count : largest;
-	}
-	for (unsigned int i = 0; i < LATENCY_BINS && ret == 0; i++) {
-		struct latency_bin bin = latency_bin(spread, i);
-
-		if (spread->count && bin.high_ns > spread->min && bin.low_ns <= spread->max)
-			ret = print_bin(table, &bin, largest);
-	}
-	return ret;
-}
-
 static void json_figures(struct json_writer *json, const char *key, const struct timing *timing,
 			 enum walk walk)
 {
@@ -515,27 +468,6 @@ static void json_figures(struct json_writer *json, const char *key, const struct
 	json_end_object(json);
 }
 
-static void json_spread(struct json_writer *json, const struct latency *spread)
-{
-	if (!spread) {
-		json_add_null(json, "histogram");
-		return;
-	}
-	json_begin_array(json, "histogram");
-	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
-		struct latency_bin bin = latency_bin(spread, i);
-
-		if (!bin.count)
-			continue;
-		json_begin_object(json, NULL);
-		json_add_uint(json, "low_ns", bin.low_ns);
-		json_add_uint(json, "high_ns", bin.high_ns);
-		json_add_uint(json, "count", bin.count);
-		json_end_object(json);
-	}
-	json_end_array(json);
-}
-
 static int report_timing(const struct details *details)
 {
 	struct scan *scan = details->scan;
@@ -553,11 +485,11 @@ static int report_timing(const struct details *details)
 				      latency_calls_per_second(&timing->figures[WALK_WARM]));
 		else
 			json_add_null(json, "calls_per_second");
-		json_spread(json, spread);
+		spread_json(spread, json);
 	} else if (timing) {
 		ret = print_timing(timing, scan->arguments->repeat);
 		if (ret == 0 && spread)
-			ret = print_spread(spread);
+			ret = spread_print(spread, "Calls");
 	}
 	if (timing)
 		counted_report(&timing->counted, scan->arguments->global->json ? json : NULL);
