@@ -106,6 +106,12 @@ void json_add_uint(struct json_writer *json, const char *key, uint64_t value)
 	put_value(json, json_object_new_uint64(value));
 }
 
+void json_add_int(struct json_writer *json, const char *key, int64_t value)
+{
+	begin_member(json, key);
+	put_value(json, json_object_new_int64(value));
+}
+
 void json_add_bool(struct json_writer *json, const char *key, bool value)
 {
 	begin_member(json, key);

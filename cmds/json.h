@@ -28,6 +28,7 @@ void json_begin_array(struct json_writer *json, const char *key);
 void json_end_array(struct json_writer *json);
 
 void json_add_uint(struct json_writer *json, const char *key, uint64_t value);
+void json_add_int(struct json_writer *json, const char *key, int64_t value);
 void json_add_bool(struct json_writer *json, const char *key, bool value);
 void json_add_null(struct json_writer *json, const char *key);
 /* VALUE must be UTF-8. */

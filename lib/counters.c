@@ -64,7 +64,8 @@ int counters_parse(const char *text, size_t size, struct counters *ret_counters)
 	return 0;
 }
 
-int counters_read(const char *root, const uint8_t fsid[FSID_SIZE], struct counters *ret_counters)
+int counters_read_file(const char *root, const uint8_t fsid[FSID_SIZE], const char *file,
+		       struct counters *ret_counters)
 {
 	CLEANUP_FREE char *path = NULL;
 	CLEANUP_CLOSE int fd = -1;
@@ -77,7 +78,7 @@ int counters_read(const char *root, const uint8_t fsid[FSID_SIZE], struct counte
 	for (int i = 0; i < FSID_SIZE; i++)
 		out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
 			       fsid[i]);
-	if (asprintf(&path, "%s/%s/fastpath_stats", root ? root : "/sys/fs/btrfs", uuid) < 0) {
+	if (asprintf(&path, "%s/%s/%s", root ? root : "/sys/fs/btrfs", uuid, file) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}
@@ -94,12 +95,20 @@ int counters_read(const char *root, const uint8_t fsid[FSID_SIZE], struct counte
 	return counters_parse(text, size, ret_counters);
 }
 
-static uint64_t value_of(const struct counters *counters, const char *name)
+int counters_read(const char *root, const uint8_t fsid[FSID_SIZE], struct counters *ret_counters)
 {
-	for (size_t i = 0; i < counters->count; i++)
-		if (strcmp(counters->list[i].name, name) == 0)
-			return counters->list[i].value;
-	return 0;
+	return counters_read_file(root, fsid, "fastpath_stats", ret_counters);
+}
+
+int counters_find(const struct counters *counters, const char *name, uint64_t *ret_value)
+{
+	for (size_t i = 0; i < counters->count; i++) {
+		if (strcmp(counters->list[i].name, name) == 0) {
+			*ret_value = counters->list[i].value;
+			return 0;
+		}
+	}
+	return -ENOENT;
 }
 
 void counters_subtract(const struct counters *after, const struct counters *before,
@@ -107,7 +116,10 @@ void counters_subtract(const struct counters *after, const struct counters *befo
 {
 	ret_change->count = after->count;
 	for (size_t i = 0; i < after->count; i++) {
+		uint64_t begun_at = 0;
+
 		ret_change->list[i] = after->list[i];
-		ret_change->list[i].value -= value_of(before, after->list[i].name);
+		counters_find(before, after->list[i].name, &begun_at);
+		ret_change->list[i].value -= begun_at;
 	}
 }

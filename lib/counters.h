@@ -33,6 +33,16 @@ int counters_parse(const char *text, size_t size, struct counters *ret_counters)
  */
 int counters_read(const char *root, const uint8_t fsid[FSID_SIZE], struct counters *ret_counters);
 
+/*
+ * The same of another FILE of this form that sysfs has for a file system, as "commit_stats", which
+ * Linux has since 6.0.
+ */
+int counters_read_file(const char *root, const uint8_t fsid[FSID_SIZE], const char *file,
+		       struct counters *ret_counters);
+
+/* The value of the counter NAME. Returns 0, or -ENOENT where there is no such counter. */
+int counters_find(const struct counters *counters, const char *name, uint64_t *ret_value);
+
 /* What was counted from BEFORE to AFTER; a counter that BEFORE does not have began at 0. */
 void counters_subtract(const struct counters *after, const struct counters *before,
 		       struct counters *ret_change);

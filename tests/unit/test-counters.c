@@ -155,6 +155,33 @@ static void test_read_errors(void **state)
 	assert_int_equal(counters_read(root, fsid, &counters), -EISDIR);
 }
 
+static void test_read_another_file(void **state)
+{
+	char other[sizeof(directory) + 16];
+
+	(void)state;
+	write_file("a 1\n");
+	snprintf(other, sizeof(other), "%s/commit_stats", directory);
+	assert_int_equal(counters_read_file(root, fsid, "commit_stats", &counters), -ENOENT);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(counters_read_file(root, fsid, "commit_stats", &counters), 0);
+	assert_int_equal(counters.count, 1);
+	assert_int_equal(unlink(other), 0);
+}
+
+static void test_find(void **state)
+{
+	const struct counters list = { 2, { { "a", 5 }, { "ab", 9 } } };
+	uint64_t value = 77;
+
+	(void)state;
+	assert_int_equal(counters_find(&list, "b", &value), -ENOENT);
+	assert_int_equal(counters_find(&list, "", &value), -ENOENT);
+	assert_int_equal(value, 77);
+	assert_int_equal(counters_find(&list, "ab", &value), 0);
+	assert_int_equal(value, 9);
+}
+
 static void test_subtract(void **state)
 {
 	const struct counters before = { 3, { { "b", 5 }, { "gone", 9 }, { "a", 100 } } };
@@ -183,6 +210,8 @@ int main(void)
 		cmocka_unit_test(test_parse_stops_at_the_size),
 		cmocka_unit_test_setup_teardown(test_read, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_read_errors, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_read_another_file, make_root, remove_root),
+		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_subtract),
 	};
 

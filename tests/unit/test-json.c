@@ -80,6 +80,8 @@ static void test_values(void **state)
 	(void)state;
 	json_add_uint(&json, "zero", 0);
 	json_add_uint(&json, "largest", UINT64_MAX);
+	json_add_int(&json, "negative", -1);
+	json_add_int(&json, "least", INT64_MIN);
 	json_add_bool(&json, "yes", true);
 	json_add_bool(&json, "no", false);
 	json_add_null(&json, "none");
@@ -87,6 +89,8 @@ static void test_values(void **state)
 	assert_text(HEADER ",\n"
 			   "  \"zero\": 0,\n"
 			   "  \"largest\": 18446744073709551615,\n"
+			   "  \"negative\": -1,\n"
+			   "  \"least\": -9223372036854775808,\n"
 			   "  \"yes\": true,\n"
 			   "  \"no\": false,\n"
 			   "  \"none\": null,\n"

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_FSYNC_FOLDER_H
+#define FASTPATH_FSYNC_FOLDER_H
+
+#include <dirent.h>
+#include <stdint.h>
+
+#define FSYNC_FOLDER_PREFIX "btrfs-fastpath-log-stats."
+#define FSYNC_FOLDER_NAME_SIZE (sizeof(FSYNC_FOLDER_PREFIX) + 8)
+
+/*
+ * A folder that grows by empty files and is fsynced in between, and then goes away.
+ *
+ * While it is in use it is locked (flock), and it bears an extended attribute, which it gets once
+ * it is locked. So a folder with the attribute and without a lock is one whose program was killed.
+ * What is removed: empty regular files with the names given here, and then the folder if it is
+ * empty. Everything goes by descriptors, and no link is followed.
+ */
+struct fsync_folder {
+	/* the caller's */
+	int parent_fd;
+	int fd;
+	char name[FSYNC_FOLDER_NAME_SIZE];
+	/* how many were added */
+	uint64_t file_count;
+	/* what is removed, NULL before that */
+	DIR *entries;
+};
+
+/*
+ * Make a folder in the directory PARENT_FD, on btrfs, and lock it. PARENT_FD may be open with
+ * O_PATH. Returns 0, or a negative errno as mkdir(2) and fsetxattr(2), and leaves nothing behind
+ * then. Removed with fsync_folder_remove_next(), freed with fsync_folder_close().
+ */
+int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder);
+
+/* Adds an empty file. Returns 0, or a negative errno as open(2). */
+int fsync_folder_add(struct fsync_folder *folder);
+
+/* Fsyncs the folder itself. Returns 0 and how long that took, or a negative errno. */
+int fsync_folder_sync(struct fsync_folder *folder, uint64_t *ret_nanoseconds);
+
+/* The least change: its times. Returns 0 or a negative errno. */
+int fsync_folder_touch(struct fsync_folder *folder);
+
+/*
+ * Removes the next file, or at last the folder. Returns 1, 0 when the folder is gone, or a
+ * negative errno: -ENOTEMPTY if something is in it that is not ours, which is left alone. After
+ * another error it can be tried again.
+ */
+int fsync_folder_remove_next(struct fsync_folder *folder);
+
+/* Frees what it holds, the lock included. */
+void fsync_folder_close(struct fsync_folder *folder);
+
+/*
+ * Call FOUND for each folder in the directory PARENT_FD that a program of this user left behind,
+ * locked as if it were new; it is closed afterwards. Goes on until FOUND returns a negative errno.
+ * Returns 0 or a negative errno: -EACCES where PARENT_FD cannot be read.
+ */
+int fsync_folder_each_left(int parent_fd, int (*found)(void *data, struct fsync_folder *folder),
+			   void *data);
+
+#endif

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/btrfs.h>
+
+#include "commit-counters.h"
+#include "ioctl-mock.h"
+#include "test.h"
+
+#define FSID_TEXT "01234567-89ab-cdef-0011-2233445566ff"
+
+static const struct btrfs_ioctl_fs_info_args asked = { .flags = BTRFS_FS_INFO_FLAG_GENERATION };
+
+static struct commit_counters counters;
+static char root[40];
+static char directory[128];
+static char path[192];
+
+/* An empty folder in sysfs' place. */
+static int setup(void **state)
+{
+	strcpy(root, "/tmp/test-commit-counters-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	snprintf(directory, sizeof(directory), "%s/%s", root, FSID_TEXT);
+	snprintf(path, sizeof(path), "%s/commit_stats", directory);
+	return mkdir(directory, 0700) || ioctl_mock_setup(state);
+}
+
+static int teardown(void **state)
+{
+	unlink(path);
+	rmdir(directory);
+	return rmdir(root) || ioctl_mock_teardown(state);
+}
+
+static void write_stats(const char *text)
+{
+	FILE *stream = fopen(path, "w");
+
+	assert_non_null(stream);
+	fputs(text, stream);
+	assert_int_equal(fclose(stream), 0);
+}
+
+static void expect_info(uint64_t flags, uint64_t generation, int error)
+{
+	static const uint8_t fsid[] = { 0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+					0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0xff };
+	struct btrfs_ioctl_fs_info_args answer = { .flags = flags, .generation = generation };
+
+	memcpy(answer.fsid, fsid, sizeof(fsid));
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = BTRFS_IOC_FS_INFO,
+		.expected = &asked,
+		.expected_size = sizeof(asked),
+		.error = error,
+		.answer = &answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+static void read_counters(void)
+{
+	assert_int_equal(commit_counters_read(root, MOCK_FD, &counters), 0);
+}
+
+static void test_read(void **state)
+{
+	(void)state;
+	write_stats("commits 3\nlast_commit_ms 4\nmax_commit_ms 5\ntotal_commit_ms 6\n");
+	expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 77, 0);
+	read_counters();
+	assert_true(counters.generation_known);
+	assert_int_equal(counters.generation, 77);
+	assert_true(counters.stats_known);
+	assert_int_equal(counters.commits, 3);
+	assert_int_equal(counters.last_commit_ms, 4);
+	assert_int_equal(counters.max_commit_ms, 5);
+	assert_int_equal(counters.total_commit_ms, 6);
+}
+
+/* Later kernels have one more; their order is no promise. */
+static void test_read_other_lines(void **state)
+{
+	(void)state;
+	write_stats("total_commit_ms 6\ncommits 3\ncur_commit_ms 9\nlast_commit_ms 4\n"
+		    "max_commit_ms 5\n");
+	expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 77, 0);
+	read_counters();
+	assert_true(counters.stats_known);
+	assert_int_equal(counters.commits, 3);
+	assert_int_equal(counters.total_commit_ms, 6);
+}
+
+/* What cannot be understood is not known. */
+static void test_read_strange_stats(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"commits 3\nlast_commit_ms 4\nmax_commit_ms 5\n",
+		"commits 3\nlast_commit_ms 4\nmax_commit_ms 5\ntotal_commit_ms -6\n",
+		"commits 3\nlast_commit_ms 4\nmax_commit_ms 5\ntotal_commit_ms 6",
+		"commits: 3\nlast_commit_ms 4\nmax_commit_ms 5\ntotal_commit_ms 6\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		write_stats(texts[i]);
+		expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 77, 0);
+		read_counters();
+		assert_true(counters.generation_known);
+		assert_false(counters.stats_known);
+	}
+}
+
+static void test_read_on_old_kernels(void **state)
+{
+	(void)state;
+	expect_info(0, 0, 0);
+	read_counters();
+	assert_false(counters.generation_known);
+	assert_false(counters.stats_known);
+}
+
+static void test_read_error(void **state)
+{
+	const struct commit_counters untouched = counters;
+
+	(void)state;
+	expect_info(0, 0, ENOTTY);
+	assert_int_equal(commit_counters_read(root, MOCK_FD, &counters), -ENOTTY);
+	assert_memory_equal(&counters, &untouched, sizeof(untouched));
+}
+
+static void test_read_generation(void **state)
+{
+	(void)state;
+	counters = (struct commit_counters){ .stats_known = true, .commits = 3 };
+	expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 78, 0);
+	assert_int_equal(commit_counters_read_generation(MOCK_FD, &counters), 0);
+	assert_true(counters.generation_known);
+	assert_int_equal(counters.generation, 78);
+	assert_true(counters.stats_known);
+	assert_int_equal(counters.commits, 3);
+	expect_info(0, 0, ENOTTY);
+	assert_int_equal(commit_counters_read_generation(MOCK_FD, &counters), -ENOTTY);
+	assert_int_equal(counters.generation, 78);
+}
+
+static void learn(struct commit_lead *lead, uint64_t generation, uint64_t commits, bool known)
+{
+	commit_lead_learn(lead, &(struct commit_counters){
+					.generation_known = true,
+					.stats_known = known,
+					.generation = generation,
+					.commits = commits,
+				});
+}
+
+static void test_lead(void **state)
+{
+	struct commit_lead lead = { 0 };
+
+	(void)state;
+	learn(&lead, 9, 0, false);
+	assert_int_equal(lead.lead, 0);
+	/* the last commit is not counted yet */
+	learn(&lead, 107, 4, true);
+	assert_int_equal(lead.lead, 103);
+	learn(&lead, 107, 5, true);
+	assert_int_equal(lead.lead, 102);
+	learn(&lead, 109, 6, true);
+	learn(&lead, 109, 0, false);
+	assert_int_equal(lead.lead, 102);
+}
+
+/* As many transactions there were when the file system was mounted, the running one included. */
+#define LEAD 102
+
+/*
+ * An fsync of 20 ms. What the generation was at the change before it, how many commits were
+ * counted when it had returned, and the generation at the change behind it.
+ */
+static struct fsync_evidence evidence(uint64_t before, uint64_t commits, uint64_t later)
+{
+	return (struct fsync_evidence){
+		.before = { true, true, before, before - LEAD, 900, 900, 900 },
+		.after = { true, true, before, commits, 19, 900, 919 },
+		.later = { true, true, later, commits, 19, 900, 919 },
+		.duration_ns = 20 * 1000000,
+	};
+}
+
+static void expect_kind(struct fsync_evidence seen, enum fsync_kind kind)
+{
+	const struct commit_lead lead = { LEAD };
+
+	assert_string_equal(fsync_kind_name(fsync_kind_of(&seen, &lead)), fsync_kind_name(kind));
+}
+
+static void test_log(void **state)
+{
+	(void)state;
+	expect_kind(evidence(107, 5, 107), FSYNC_LOG);
+	/* the one before is not counted yet */
+	expect_kind(evidence(107, 4, 107), FSYNC_LOG);
+}
+
+static void test_full(void **state)
+{
+	struct fsync_evidence seen = evidence(107, 6, 108);
+
+	(void)state;
+	expect_kind(seen, FSYNC_FULL);
+	/* so short that milliseconds do not tell */
+	seen.duration_ns = 900000;
+	seen.after.last_commit_ms = 0;
+	expect_kind(seen, FSYNC_FULL);
+	/* the first one after the mount */
+	expect_kind(evidence(LEAD, 1, LEAD + 1), FSYNC_FULL);
+}
+
+static void test_uncertain(void **state)
+{
+	struct fsync_evidence seen = evidence(107, 6, 108);
+
+	(void)state;
+	/* committed after the fsync, or counted after it, the one before or not */
+	expect_kind(evidence(107, 5, 108), FSYNC_UNCERTAIN);
+	expect_kind(evidence(107, 4, 108), FSYNC_UNCERTAIN);
+	/* more than one went by */
+	expect_kind(evidence(107, 6, 109), FSYNC_UNCERTAIN);
+	expect_kind(evidence(107, 7, 109), FSYNC_UNCERTAIN);
+	/* it began before the fsync */
+	seen.after.last_commit_ms = 21;
+	expect_kind(seen, FSYNC_UNCERTAIN);
+	/* what no kernel answers */
+	expect_kind(evidence(107, 6, 106), FSYNC_UNCERTAIN);
+}
+
+static void test_without_stats(void **state)
+{
+	struct fsync_evidence log = evidence(107, 0, 107), full = evidence(107, 6, 108);
+	const struct commit_lead unknown = { 0 };
+
+	(void)state;
+	assert_int_equal(fsync_kind_of(&full, &unknown), FSYNC_UNCERTAIN);
+	log.before.stats_known = log.after.stats_known = false;
+	assert_int_equal(fsync_kind_of(&log, &unknown), FSYNC_LOG);
+	full.after.stats_known = false;
+	expect_kind(full, FSYNC_UNCERTAIN);
+}
+
+static void test_without_generation(void **state)
+{
+	struct fsync_evidence seen = evidence(0, 5, 0);
+
+	(void)state;
+	seen.before.generation_known = false;
+	expect_kind(seen, FSYNC_UNCERTAIN);
+	seen.before.generation_known = true;
+	seen.later.generation_known = false;
+	expect_kind(seen, FSYNC_UNCERTAIN);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_read),
+		TEST(test_read_other_lines),
+		TEST(test_read_strange_stats),
+		TEST(test_read_on_old_kernels),
+		TEST(test_read_error),
+		TEST(test_read_generation),
+		cmocka_unit_test(test_lead),
+		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_uncertain),
+		cmocka_unit_test(test_without_stats),
+		cmocka_unit_test(test_without_generation),
+	};
+
+	return cmocka_run_group_tests_name("commit-counters", tests, NULL, NULL);
+}

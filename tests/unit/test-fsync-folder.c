@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "fsync-folder.h"
+#include "test.h"
+
+/* The next of these calls fails with that, if it is not 0. */
+static int fail_mark, fail_unlink, fail_sync;
+
+/* Not every file system that tests are run on has extended attributes. */
+static ino_t marked[8];
+static size_t marked_count;
+
+int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
+int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)
+{
+	struct stat status;
+
+	(void)value, (void)flags;
+	assert_string_equal(name, "user.btrfs-fastpath.log-stats");
+	assert_true(size > 0);
+	if (fail_mark) {
+		errno = fail_mark;
+		fail_mark = 0;
+		return -1;
+	}
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_true(marked_count < ARRAY_SIZE(marked));
+	marked[marked_count++] = status.st_ino;
+	return 0;
+}
+
+ssize_t __wrap_fgetxattr(int fd, const char *name, void *value, size_t size);
+ssize_t __wrap_fgetxattr(int fd, const char *name, void *value, size_t size)
+{
+	struct stat status;
+
+	(void)name, (void)value, (void)size;
+	assert_int_equal(fstat(fd, &status), 0);
+	for (size_t i = 0; i < marked_count; i++)
+		if (marked[i] == status.st_ino)
+			return 1;
+	errno = ENODATA;
+	return -1;
+}
+
+int __real_unlinkat(int fd, const char *name, int flags);
+int __wrap_unlinkat(int fd, const char *name, int flags);
+int __wrap_unlinkat(int fd, const char *name, int flags)
+{
+	if (!fail_unlink)
+		return __real_unlinkat(fd, name, flags);
+	errno = fail_unlink;
+	fail_unlink = 0;
+	return -1;
+}
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+	if (!fail_sync)
+		return __real_fsync(fd);
+	errno = fail_sync;
+	fail_sync = 0;
+	return -1;
+}
+
+static char root[40];
+static int root_fd;
+static struct fsync_folder folder;
+
+static int setup(void **state)
+{
+	(void)state;
+	fail_mark = fail_unlink = fail_sync = 0;
+	marked_count = 0;
+	strcpy(root, "/tmp/test-fsync-folder-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	root_fd = open(root, O_RDONLY | O_DIRECTORY);
+	return root_fd < 0 ? -1 : 0;
+}
+
+/* Fails if something is left. */
+static int teardown(void **state)
+{
+	(void)state;
+	close(root_fd);
+	return rmdir(root);
+}
+
+static void new_folder(void)
+{
+	assert_int_equal(fsync_folder_new(root_fd, &folder), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fsync_folder_add(&folder), 0);
+	assert_int_equal(folder.file_count, 3);
+}
+
+static int remove_all(struct fsync_folder *which, int *ret_count)
+{
+	int ret;
+
+	*ret_count = 0;
+	while ((ret = fsync_folder_remove_next(which)) > 0)
+		++*ret_count;
+	return ret;
+}
+
+static void expect_removed(int count)
+{
+	int removed;
+
+	assert_int_equal(remove_all(&folder, &removed), 0);
+	assert_int_equal(removed, count);
+	assert_int_equal(faccessat(root_fd, folder.name, F_OK, 0), -1);
+	fsync_folder_close(&folder);
+}
+
+static void make_file(const char *name, const char *text)
+{
+	int fd = openat(folder.fd, name, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void test_life(void **state)
+{
+	uint64_t nanoseconds = 0;
+
+	(void)state;
+	new_folder();
+	assert_int_equal(fsync_folder_sync(&folder, &nanoseconds), 0);
+	assert_true(nanoseconds > 0);
+	assert_int_equal(fsync_folder_touch(&folder), 0);
+	expect_removed(3);
+}
+
+static void test_interrupted_and_failed_sync(void **state)
+{
+	uint64_t nanoseconds = 77;
+
+	(void)state;
+	new_folder();
+	fail_sync = EINTR;
+	assert_int_equal(fsync_folder_sync(&folder, &nanoseconds), 0);
+	assert_true(nanoseconds != 77);
+	nanoseconds = 77;
+	fail_sync = EIO;
+	assert_int_equal(fsync_folder_sync(&folder, &nanoseconds), -EIO);
+	assert_int_equal(nanoseconds, 77);
+	expect_removed(3);
+}
+
+/* teardown() sees that nothing is left. */
+static void test_failed_mark(void **state)
+{
+	(void)state;
+	fail_mark = EDQUOT;
+	assert_int_equal(fsync_folder_new(root_fd, &folder), -EDQUOT);
+}
+
+static void test_removing_again(void **state)
+{
+	int count;
+
+	(void)state;
+	new_folder();
+	fail_unlink = EDQUOT;
+	assert_int_equal(remove_all(&folder, &count), -EDQUOT);
+	expect_removed(3 - count);
+}
+
+static void test_what_is_not_ours(void **state)
+{
+	static const char *const others[] = { "file_2", "file_", "file_x", "file_1x", "other" };
+	int count;
+
+	(void)state;
+	new_folder();
+	make_file("file_2", "data");
+	for (size_t i = 1; i < ARRAY_SIZE(others); i++)
+		make_file(others[i], "");
+	assert_int_equal(symlinkat("/etc/passwd", folder.fd, "file_70"), 0);
+	assert_int_equal(mkdirat(folder.fd, "file_71", 0700), 0);
+	assert_int_equal(remove_all(&folder, &count), -ENOTEMPTY);
+	assert_int_equal(count, 2);
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		assert_int_equal(__real_unlinkat(folder.fd, others[i], 0), 0);
+	assert_int_equal(__real_unlinkat(folder.fd, "file_70", 0), 0);
+	assert_int_equal(__real_unlinkat(folder.fd, "file_71", AT_REMOVEDIR), 0);
+	fsync_folder_close(&folder);
+	assert_int_equal(__real_unlinkat(root_fd, folder.name, AT_REMOVEDIR), 0);
+}
+
+static void test_what_has_vanished(void **state)
+{
+	(void)state;
+	new_folder();
+	assert_int_equal(__real_unlinkat(folder.fd, "file_1", 0), 0);
+	expect_removed(2);
+
+	new_folder();
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fsync_folder_remove_next(&folder), 1);
+	assert_int_equal(__real_unlinkat(root_fd, folder.name, AT_REMOVEDIR), 0);
+	expect_removed(0);
+}
+
+static int remove_left(void *data, struct fsync_folder *left)
+{
+	int count;
+
+	++*(int *)data;
+	return remove_all(left, &count);
+}
+
+static void test_left(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	new_folder();
+	/* it is locked */
+	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
+	assert_int_equal(found, 0);
+	/* as after SIGKILL */
+	fsync_folder_close(&folder);
+	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
+	assert_int_equal(found, 1);
+	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
+	assert_int_equal(found, 1);
+}
+
+static void test_left_without_mark(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	new_folder();
+	marked_count = 0;
+	fsync_folder_close(&folder);
+	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
+	assert_int_equal(found, 0);
+
+	folder.fd = openat(root_fd, folder.name, O_RDONLY | O_DIRECTORY);
+	expect_removed(3);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_life),
+		TEST(test_interrupted_and_failed_sync),
+		TEST(test_failed_mark),
+		TEST(test_removing_again),
+		TEST(test_what_is_not_ours),
+		TEST(test_what_has_vanished),
+		TEST(test_left),
+		TEST(test_left_without_mark),
+	};
+
+	return cmocka_run_group_tests_name("fsync-folder", tests, NULL, NULL);
+}
