@@ -27,6 +27,7 @@ struct command {
 
 int fiemap_shared_run(int argc, char **argv, struct global_options *global);
 int seek_map_run(int argc, char **argv, struct global_options *global);
+int log_stats_run(int argc, char **argv, struct global_options *global);
 int nocow_check_run(int argc, char **argv, struct global_options *global);
 
 extern const struct command commands[];

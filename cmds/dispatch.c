@@ -25,6 +25,12 @@ const struct command commands[] = {
 		.run = seek_map_run,
 	},
 	{
+		.name = "log-stats",
+		.arguments = "[OPTION...] DIR",
+		.summary = "Tell how long fsyncs of a growing directory take, and what was committed",
+		.run = log_stats_run,
+	},
+	{
 		.name = "nocow-check",
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Tell which writes to a file go in place, which are copied, and why",

@@ -105,7 +105,7 @@ stage "$scratch/share"
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' fiemap-shared help nocow-check seek-map
+expect completes 'btrfs-fastpath ' fiemap-shared help log-stats nocow-check seek-map
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -117,7 +117,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' fiemap-shared nocow-check seek-map
+expect completes 'btrfs-fastpath help ' fiemap-shared log-stats nocow-check seek-map
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -139,6 +139,10 @@ expect completes 'btrfs-fastpath seek-map --check=' data
 expect completes 'btrfs-fastpath seek-map --check d' data.img directory
 expect completes 'btrfs-fastpath seek-map --repeat='
 expect completes 'btrfs-fastpath no --ch' --check
+expect completes 'btrfs-fastpath log --che' --check
+expect completes 'btrfs-fastpath log-stats --files '
+expect completes 'btrfs-fastpath log-stats --json-samples=da' data.img
+expect completes 'btrfs-fastpath log-stats di' directory
 expect completes 'btrfs-fastpath nocow-check --scratch ' nocow prealloc
 expect completes 'btrfs-fastpath nocow-check --engine=f' fio
 expect completes 'btrfs-fastpath nocow-check --exercise d' directory
@@ -147,7 +151,7 @@ expect completes 'btrfs-fastpath nocow-check --size '
 setting="btrfs, read by itself"
 expect_ours_after_inspect
 expect completes 'btrfs sub'
-expect completes 'btrfs inspect ' fiemap-shared nocow-check seek-map
+expect completes 'btrfs inspect ' fiemap-shared log-stats nocow-check seek-map
 
 if [ -r "$native" ]; then
 	setting="btrfs, after btrfs-progs'"

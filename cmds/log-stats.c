@@ -1,0 +1,1009 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "commands.h"
+#include "commit-counters.h"
+#include "counted.h"
+#include "fsync-folder.h"
+#include "interrupts.h"
+#include "json.h"
+#include "latency.h"
+#include "message.h"
+#include "name-escape.h"
+#include "progress.h"
+#include "saturate.h"
+#include "series.h"
+#include "spread.h"
+#include "subvolume.h"
+#include "table.h"
+
+#define DEFAULT_FILES 10000
+#define DEFAULT_EVERY 100
+#define MOST_FILES 100000000
+#define MOST_SECONDS 86400
+#define NANOSECONDS_PER_MILLISECOND 1000000
+/* The growth is told for as many entries. */
+#define GROWTH_STEP 1000
+
+/* -- options -- */
+
+struct arguments {
+	struct global_options *global;
+	const char *directory;
+	uint64_t files;
+	/* 0: not said */
+	uint64_t every;
+	/* 0: not said */
+	uint64_t interval_ns;
+	bool commit_between;
+	bool watch;
+	const char *samples;
+	bool check;
+	/* 0: not said */
+	uint64_t max_ns;
+};
+
+enum {
+	OPTION_FILES = 0x2000,
+	OPTION_EVERY,
+	OPTION_INTERVAL,
+	OPTION_COMMIT_BETWEEN,
+	OPTION_WATCH,
+	OPTION_JSON_SAMPLES,
+	OPTION_CHECK,
+	OPTION_MAX_MS,
+};
+
+static const struct argp_option option_list[] = {
+	{ NULL, 0, NULL, 0, "What to do:", 1 },
+	{ "files", OPTION_FILES, "N", 0, "Make this many empty files (10000)", 1 },
+	{ "every", OPTION_EVERY, "N", 0, "Fsync the directory after every Nth (100)", 1 },
+	{ "interval", OPTION_INTERVAL, "SECONDS", 0,
+	  "Sleep after each fsync; with --watch: from row to row (1)", 1 },
+	{ "commit-between", OPTION_COMMIT_BETWEEN, NULL, 0,
+	  "Commit after each fsync, so that the next one is the first of its transaction", 1 },
+	{ "watch", OPTION_WATCH, NULL, 0,
+	  "Do nothing but follow the file system's commits, until interrupted", 1 },
+	{ NULL, 0, NULL, 0, "What to report:", 2 },
+	{ "json-samples", OPTION_JSON_SAMPLES, "FILE", 0,
+	  "Also write each fsync to a new FILE, as a line of JSON", 2 },
+	{ "check", OPTION_CHECK, NULL, 0, "Exit with 64 if the 99th percentile is above --max-ms",
+	  2 },
+	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit of --check", 2 },
+	{ 0 },
+};
+
+/* A number of UNITs, which may have a fraction. */
+static error_t parse_time(const char *what, const char *text, uint64_t most, uint64_t unit_ns,
+			  uint64_t *ret_ns)
+{
+	double value;
+	char *end;
+
+	value = strtod(text, &end);
+	/* It takes blanks, a sign, hexadecimal numbers and names of others, too. */
+	if (!isdigit((unsigned char)*text) || strspn(text, "0123456789.") != strlen(text) || *end ||
+	    value * unit_ns < 1 || value > most) {
+		error("invalid number of %s '%s': more than 0, up to %" PRIu64 " expected", what,
+		      text, most);
+		return EINVAL;
+	}
+	*ret_ns = value * unit_ns;
+	return 0;
+}
+
+static error_t check_watch(const struct arguments *arguments)
+{
+	if (!arguments->watch)
+		return 0;
+	if (arguments->check || arguments->samples || arguments->commit_between ||
+	    arguments->every || arguments->files) {
+		error("--watch only looks, and takes no option but --interval");
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t check_arguments(struct arguments *arguments, const struct argp_state *state)
+{
+	if (arguments->global->done)
+		return 0;
+	if (!arguments->directory) {
+		fprintf(stderr, "%s: exactly 1 argument expected, 0 given\n", state->name);
+		return EINVAL;
+	}
+	if (arguments->check != !!arguments->max_ns) {
+		error("--check and --max-ms belong together");
+		return EINVAL;
+	}
+	if (arguments->samples && strcmp(arguments->samples, "-") == 0) {
+		error("--json-samples wants a file: the report is on standard output");
+		return EINVAL;
+	}
+	if (check_watch(arguments))
+		return EINVAL;
+
+	if (!arguments->files)
+		arguments->files = DEFAULT_FILES;
+	if (!arguments->every)
+		arguments->every =
+			arguments->files < DEFAULT_EVERY ? arguments->files : DEFAULT_EVERY;
+	if (arguments->every > arguments->files) {
+		error("with --every %" PRIu64 " and --files %" PRIu64 " there is no fsync",
+		      arguments->every, arguments->files);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t parse_argument(struct arguments *arguments, char *text,
+			      const struct argp_state *state)
+{
+	if (arguments->directory) {
+		fprintf(stderr, "%s: exactly 1 argument expected, %d given\n", state->name,
+			state->argc - state->next + 2);
+		return EINVAL;
+	}
+	arguments->directory = text;
+	return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_FILES:
+		return parse_count("files", text, MOST_FILES, &arguments->files);
+	case OPTION_EVERY:
+		return parse_count("files", text, MOST_FILES, &arguments->every);
+	case OPTION_INTERVAL:
+		return parse_time("seconds", text, MOST_SECONDS, NANOSECONDS_PER_SECOND,
+				  &arguments->interval_ns);
+	case OPTION_COMMIT_BETWEEN:
+		arguments->commit_between = true;
+		return 0;
+	case OPTION_WATCH:
+		arguments->watch = true;
+		return 0;
+	case OPTION_JSON_SAMPLES:
+		arguments->samples = text;
+		return 0;
+	case OPTION_CHECK:
+		arguments->check = true;
+		return 0;
+	case OPTION_MAX_MS:
+		return parse_time("milliseconds", text, MOST_SECONDS * UINT64_C(1000),
+				  NANOSECONDS_PER_MILLISECOND, &arguments->max_ns);
+	case ARGP_KEY_ARG:
+		return parse_argument(arguments, text, state);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = arguments->global;
+		return 0;
+	case ARGP_KEY_END:
+		return check_arguments(arguments, state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "DIR",
+	.doc = "Tell how long an fsync of a directory on btrfs takes while it grows, and whether "
+	       "the log was written or the whole transaction committed.\vFiles are made in a "
+	       "folder of its own in DIR, and removed again, after Ctrl-C and after errors, too. "
+	       "It needs no privilege but to write in DIR.",
+};
+
+/* -- the whole run -- */
+
+/* The fsyncs of one kind. */
+struct kind_sums {
+	uint64_t count;
+	uint64_t total_ns;
+	uint64_t max_ns;
+};
+
+struct run {
+	const struct arguments *arguments;
+	struct interrupts interrupts;
+	int directory_fd;
+	struct fsync_folder folder;
+	/* each fsync as it comes, NULL without --json-samples */
+	FILE *samples;
+	struct latency latency;
+	struct series series;
+	struct kind_sums kinds[FSYNC_KINDS];
+	struct commit_lead lead;
+	/* before the first file and behind the last fsync */
+	struct commit_counters begin;
+	struct commit_counters end;
+	struct counted counted;
+	uint64_t started_at;
+	uint64_t elapsed_ns;
+	struct json_writer json;
+	/* the first error, which has been reported */
+	int error;
+	int status;
+};
+
+static void failed(struct run *run, const char *action, const char *path, int err)
+{
+	error_path(action, path, err);
+	if (!run->error)
+		run->error = err;
+	run->status = STATUS_ERROR;
+}
+
+/* For messages. Returns NULL if there is no memory. */
+static char *folder_path(const struct run *run, const struct fsync_folder *folder)
+{
+	const char *directory = run->arguments->directory;
+	size_t length = strlen(directory);
+	char *path;
+
+	if (asprintf(&path, "%s%s%s", directory, length && directory[length - 1] == '/' ? "" : "/",
+		     folder->name) < 0)
+		return NULL;
+	return path;
+}
+
+static void folder_failed(struct run *run, const char *action, const struct fsync_folder *folder,
+			  int err)
+{
+	CLEANUP_FREE char *path = folder_path(run, folder);
+
+	failed(run, action, path ? path : folder->name, err);
+}
+
+/* To write in it, a directory need not be readable. Returns a descriptor or a negative errno. */
+static int open_directory(const char *path, bool to_write)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == EACCES && to_write)
+		fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Returns 0, or -1 where that is no directory on btrfs, and complains. */
+static int find_directory(struct run *run)
+{
+	const char *path = run->arguments->directory;
+	struct statfs filesystem;
+
+	run->directory_fd = open_directory(path, !run->arguments->watch);
+	if (run->directory_fd < 0) {
+		failed(run, "cannot open", path, run->directory_fd);
+		return -1;
+	}
+	if (fstatfs(run->directory_fd, &filesystem) < 0) {
+		failed(run, "cannot access", path, -errno);
+		return -1;
+	}
+	if (filesystem.f_type != BTRFS_SUPER_MAGIC) {
+		failed(run, "not a btrfs filesystem:", path, 0);
+		return -1;
+	}
+	return 0;
+}
+
+/* -- removing -- */
+
+static void show_removal(uint64_t removed, uint64_t total)
+{
+	if (!progress_due())
+		return;
+	if (total)
+		progress_show("removing: %" PRIu64 " of %" PRIu64 " files", removed, total);
+	else
+		progress_show("removing what was left behind: %" PRIu64 " files", removed);
+}
+
+/* TOTAL 0: it is not known. */
+static int remove_files(struct fsync_folder *folder, uint64_t total)
+{
+	uint64_t removed = 0;
+	int ret;
+
+	while ((ret = fsync_folder_remove_next(folder)) > 0)
+		show_removal(++removed, total);
+	return ret;
+}
+
+static void remove_folder(struct run *run, struct fsync_folder *folder)
+{
+	int ret = remove_files(folder, folder->file_count);
+
+	/* What a commit gives back can be missing for a removal, as to a full quota. */
+	if ((ret == -EDQUOT || ret == -ENOSPC) && filesystem_commit(folder->fd) == 0)
+		ret = remove_files(folder, folder->file_count);
+	if (ret == -ENOTEMPTY)
+		folder_failed(run, "something that is not ours is left in", folder, 0);
+	else if (ret < 0)
+		folder_failed(run, "cannot remove", folder, ret);
+}
+
+static int remove_left(void *data, struct fsync_folder *folder)
+{
+	struct run *run = data;
+	CLEANUP_FREE char *path = folder_path(run, folder);
+
+	if (run->arguments->global->verbosity >= 0)
+		warning_path("removing what a run that was killed has left:",
+			     path ? path : folder->name, 0);
+	remove_folder(run, folder);
+	return 0;
+}
+
+static void remove_all_left(struct run *run)
+{
+	int ret = fsync_folder_each_left(run->directory_fd, remove_left, run);
+
+	/* Where it is not readable, nobody can see what is left. */
+	if (ret < 0 && ret != -EACCES)
+		failed(run, "cannot read", run->arguments->directory, ret);
+}
+
+/* -- measuring -- */
+
+static void write_sample(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
+{
+	if (run->samples)
+		fprintf(run->samples,
+			"{\"entries\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"kind\": \"%s\"}\n",
+			run->folder.file_count, nanoseconds, fsync_kind_name(kind));
+}
+
+static void record(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
+{
+	struct kind_sums *sums = &run->kinds[kind];
+
+	latency_record(&run->latency, nanoseconds);
+	series_record(&run->series, run->folder.file_count, nanoseconds);
+	sums->count++;
+	sums->total_ns = saturating_add(sums->total_ns, nanoseconds);
+	if (nanoseconds > sums->max_ns)
+		sums->max_ns = nanoseconds;
+	write_sample(run, nanoseconds, kind);
+}
+
+/* Returns 0 or a negative errno, and complains. */
+static int add_file(struct run *run)
+{
+	int ret = fsync_folder_add(&run->folder);
+
+	if (ret < 0)
+		folder_failed(run, "cannot create a file in", &run->folder, ret);
+	return ret;
+}
+
+/* Makes sure that a transaction is running, and says which. COUNTERS were read before that. */
+static int touch(struct run *run, struct commit_counters *counters)
+{
+	int ret;
+
+	counters->generation_known = false;
+	ret = fsync_folder_touch(&run->folder);
+	if (ret == 0)
+		ret = commit_counters_read_generation(run->folder.fd, counters);
+	commit_lead_learn(&run->lead, counters);
+	return ret;
+}
+
+/* What happens between the last file and the fsync must take no time. */
+static int sync_folder(struct run *run, struct fsync_evidence *evidence)
+{
+	int fd = run->folder.fd;
+	int ret;
+
+	ret = commit_counters_read_generation(fd, &evidence->before);
+	if (ret == 0)
+		ret = fsync_folder_sync(&run->folder, &evidence->duration_ns);
+	if (ret == 0)
+		ret = commit_counters_read(NULL, fd, &evidence->after);
+	if (ret < 0)
+		folder_failed(run, "cannot fsync", &run->folder, ret);
+	return ret;
+}
+
+/* One more file, and the fsync. Returns 0 or a negative errno, and complains. */
+static int measure(struct run *run)
+{
+	struct fsync_evidence evidence = { 0 };
+	int ret;
+
+	ret = commit_counters_read(NULL, run->folder.fd, &evidence.before);
+	if (ret < 0) {
+		folder_failed(run, "cannot examine", &run->folder, ret);
+		return ret;
+	}
+	ret = add_file(run);
+	if (ret == 0)
+		ret = sync_folder(run, &evidence);
+	if (ret < 0)
+		return ret;
+
+	commit_lead_learn(&run->lead, &evidence.before);
+	evidence.later = evidence.after;
+	/* If that fails, its reason is found at the next file, too. */
+	touch(run, &evidence.later);
+	record(run, evidence.duration_ns, fsync_kind_of(&evidence, &run->lead));
+	return 0;
+}
+
+/* Before the next files. Returns 0 or a negative errno, and complains. */
+static int wait_for_next(struct run *run)
+{
+	const struct arguments *arguments = run->arguments;
+	int ret = 0;
+
+	if (run->folder.file_count + arguments->every > arguments->files)
+		return 0;
+	if (arguments->commit_between)
+		ret = filesystem_commit(run->folder.fd);
+	if (ret < 0)
+		folder_failed(run, "cannot commit the file system of", &run->folder, ret);
+	else if (arguments->interval_ns)
+		interrupts_sleep(&run->interrupts, arguments->interval_ns);
+	return ret;
+}
+
+static void show_measuring(const struct run *run)
+{
+	uint64_t done = run->folder.file_count, total = run->arguments->files;
+	uint64_t left;
+
+	if (!progress_due())
+		return;
+	left = (monotonic_ns() - run->started_at) / NANOSECONDS_PER_SECOND * (total - done) /
+	       (done ? done : 1);
+	progress_show("%" PRIu64 " of %" PRIu64 " files, %" PRIu64 " fsyncs, %" PRIu64 ":%02" PRIu64
+		      ":%02" PRIu64 " left",
+		      done, total, run->latency.count, left / 3600, left / 60 % 60, left % 60);
+}
+
+static void fill_folder(struct run *run)
+{
+	const struct arguments *arguments = run->arguments;
+	const uint64_t *file_count = &run->folder.file_count;
+	int ret = 0;
+
+	while (ret == 0 && *file_count < arguments->files &&
+	       !interrupts_pending(&run->interrupts)) {
+		if ((*file_count + 1) % arguments->every == 0) {
+			ret = measure(run);
+			if (ret == 0)
+				ret = wait_for_next(run);
+		} else {
+			ret = add_file(run);
+		}
+		show_measuring(run);
+	}
+}
+
+static void announce(const struct run *run)
+{
+	const struct arguments *arguments = run->arguments;
+	CLEANUP_FREE char *path = folder_path(run, &run->folder);
+	CLEANUP_FREE char *quoted = path ? quote_name(path) : NULL;
+
+	if (arguments->global->verbosity >= 0)
+		warning("making %" PRIu64
+			" empty files for a while in %s, and fsyncing it after every %" PRIu64,
+			arguments->files, quoted ? quoted : "?", arguments->every);
+}
+
+static void warn_of_unknown(const struct run *run)
+{
+	if (run->arguments->global->verbosity < 0)
+		return;
+	if (!run->begin.generation_known)
+		warning("the kernel does not tell its generation (Linux 5.9 does): "
+			"whether it was the log is uncertain");
+	else if (!run->begin.stats_known)
+		warning("there is no commit_stats in sysfs (Linux 6.0 has it): "
+			"full commits are counted as uncertain");
+}
+
+static void exercise(struct run *run)
+{
+	const char *path = run->arguments->directory;
+	int ret;
+
+	ret = fsync_folder_new(run->directory_fd, &run->folder);
+	if (ret < 0) {
+		failed(run, "cannot make a folder in", path, ret);
+		return;
+	}
+	announce(run);
+	ret = commit_counters_read(NULL, run->folder.fd, &run->begin);
+	if (ret < 0) {
+		failed(run, "cannot examine", path, ret);
+	} else {
+		warn_of_unknown(run);
+		touch(run, &run->begin);
+		run->started_at = monotonic_ns();
+		counted_begin(&run->counted, run->folder.fd);
+		fill_folder(run);
+		counted_end(&run->counted);
+		run->elapsed_ns = monotonic_ns() - run->started_at;
+		commit_counters_read(NULL, run->folder.fd, &run->end);
+	}
+	remove_folder(run, &run->folder);
+	fsync_folder_close(&run->folder);
+}
+
+/* -- text -- */
+
+static const struct table_column kind_columns[] = {
+	{ "Commit", 10, true }, { "Fsyncs", 10, false }, { "Total", 9, false },
+	{ "Mean", 9, false },	{ "Max", 9, false },
+};
+
+static int print_kind(struct table *table, const struct kind_sums *sums, enum fsync_kind kind)
+{
+	char text[UNITS_TEXT_SIZE];
+	int ret;
+
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	ret |= table_cell(table, fsync_kind_name(kind));
+	ret |= table_number_cell(table, sums->count);
+	ret |= table_cell(table, sums->count ? format_time(text, sums->total_ns) : "-");
+	ret |= table_cell(table,
+			  sums->count ? format_time(text, sums->total_ns / sums->count) : "-");
+	ret |= table_cell(table, sums->count ? format_time(text, sums->max_ns) : "-");
+	return ret ? -ENOMEM : 0;
+}
+
+static int print_kinds(const struct run *run)
+{
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	ret = TABLE_NEW(&table, kind_columns);
+	for (int kind = 0; kind < FSYNC_KINDS && ret == 0; kind++)
+		ret = print_kind(table, &run->kinds[kind], kind);
+	return ret;
+}
+
+static void print_figures(const struct run *run)
+{
+	const struct latency *latency = &run->latency;
+	char a[UNITS_TEXT_SIZE], b[UNITS_TEXT_SIZE], c[UNITS_TEXT_SIZE];
+	char d[UNITS_TEXT_SIZE], e[UNITS_TEXT_SIZE];
+
+	printf("Range: %s - %s; Mean: %s; Median: %s; Stddev: %s\n", format_time(a, latency->min),
+	       format_time(b, latency->max), format_time(c, latency->total / latency->count),
+	       format_time(d, latency_percentile(latency, 50)),
+	       format_time(e, series_deviation(&run->series)));
+	printf("Percentiles: 90th: %s; 95th: %s; 99th: %s\n",
+	       format_time(a, latency_percentile(latency, 90)),
+	       format_time(b, latency_percentile(latency, 95)),
+	       format_time(c, latency_percentile(latency, 99)));
+}
+
+static void print_growth(const struct run *run)
+{
+	int64_t slope = series_slope(&run->series, GROWTH_STEP);
+	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE], step[UNITS_TEXT_SIZE];
+
+	printf("Growth: %s in the first tenth, %s in the last; %s%s for each %d files\n",
+	       format_time(first, series_first_tenth(&run->series)),
+	       format_time(last, series_last_tenth(&run->series)), slope < 0 ? "-" : "+",
+	       format_time(step, slope < 0 ? -(uint64_t)slope : (uint64_t)slope), GROWTH_STEP);
+}
+
+/* What the whole file system did meanwhile. */
+static void print_commits(const struct run *run)
+{
+	char text[UNITS_TEXT_SIZE];
+
+	if (!run->begin.stats_known || !run->end.stats_known)
+		return;
+	printf("Commits: %" PRIu64 " of the file system, in %s\n",
+	       run->end.commits - run->begin.commits,
+	       format_time(text, (run->end.total_commit_ms - run->begin.total_commit_ms) *
+					 NANOSECONDS_PER_MILLISECOND));
+}
+
+static int print_report(const struct run *run)
+{
+	CLEANUP_FREE char *quoted = quote_name(run->arguments->directory);
+	char total[UNITS_TEXT_SIZE], elapsed[UNITS_TEXT_SIZE];
+	int ret;
+
+	if (!run->latency.count)
+		return 0;
+	printf("Directory: %s\n", quoted ? quoted : "?");
+	printf("Files: %" PRIu64, run->folder.file_count);
+	if (run->folder.file_count < run->arguments->files)
+		printf(" of %" PRIu64, run->arguments->files);
+	printf(", an fsync after every %" PRIu64 "\n", run->arguments->every);
+	ret = print_kinds(run);
+	if (ret < 0)
+		return ret;
+	print_figures(run);
+	ret = spread_print(&run->latency, "Fsyncs");
+	if (ret < 0)
+		return ret;
+	print_growth(run);
+	printf("Total: %s in fsync, of %s\n", format_time(total, run->latency.total),
+	       format_time(elapsed, run->elapsed_ns));
+	print_commits(run);
+	counted_report(&run->counted, NULL);
+	return 0;
+}
+
+/* -- JSON -- */
+
+static void json_latency(struct json_writer *json, const struct run *run)
+{
+	const struct latency *latency = &run->latency;
+
+	if (!latency->count) {
+		json_add_null(json, "latency_ns");
+		return;
+	}
+	json_begin_object(json, "latency_ns");
+	json_add_uint(json, "min", latency->min);
+	json_add_uint(json, "mean", latency->total / latency->count);
+	json_add_uint(json, "median", latency_percentile(latency, 50));
+	json_add_uint(json, "stddev", series_deviation(&run->series));
+	json_add_uint(json, "p90", latency_percentile(latency, 90));
+	json_add_uint(json, "p95", latency_percentile(latency, 95));
+	json_add_uint(json, "p99", latency_percentile(latency, 99));
+	json_add_uint(json, "max", latency->max);
+	json_add_uint(json, "total", latency->total);
+	json_end_object(json);
+}
+
+static void json_kinds(struct json_writer *json, const struct run *run)
+{
+	json_begin_object(json, "commit_kinds");
+	for (int kind = 0; kind < FSYNC_KINDS; kind++) {
+		const struct kind_sums *sums = &run->kinds[kind];
+
+		json_begin_object(json, fsync_kind_name(kind));
+		json_add_uint(json, "count", sums->count);
+		json_add_uint(json, "total_ns", sums->total_ns);
+		json_add_uint(json, "max_ns", sums->max_ns);
+		json_end_object(json);
+	}
+	json_end_object(json);
+}
+
+static void json_growth(struct json_writer *json, const struct run *run)
+{
+	if (!run->series.count) {
+		json_add_null(json, "growth");
+		return;
+	}
+	json_begin_object(json, "growth");
+	json_add_uint(json, "first_tenth_ns", series_first_tenth(&run->series));
+	json_add_uint(json, "last_tenth_ns", series_last_tenth(&run->series));
+	json_add_uint(json, "step_files", GROWTH_STEP);
+	json_add_int(json, "step_ns", series_slope(&run->series, GROWTH_STEP));
+	json_end_object(json);
+}
+
+static void json_commits(struct json_writer *json, const struct run *run)
+{
+	if (!run->begin.stats_known || !run->end.stats_known) {
+		json_add_null(json, "commits");
+		json_add_null(json, "commit_ns");
+		return;
+	}
+	json_add_uint(json, "commits", run->end.commits - run->begin.commits);
+	json_add_uint(json, "commit_ns",
+		      (run->end.total_commit_ms - run->begin.total_commit_ms) *
+			      NANOSECONDS_PER_MILLISECOND);
+}
+
+static void json_report(struct json_writer *json, const struct run *run)
+{
+	json_begin_object(json, "log-stats");
+	json_add_name(json, "path", run->arguments->directory);
+	json_add_uint(json, "files", run->folder.file_count);
+	json_add_uint(json, "every", run->arguments->every);
+	json_add_uint(json, "fsyncs", run->latency.count);
+	json_add_uint(json, "log_commits", run->kinds[FSYNC_LOG].count);
+	json_add_uint(json, "full_commits", run->kinds[FSYNC_FULL].count);
+	json_add_uint(json, "uncertain", run->kinds[FSYNC_UNCERTAIN].count);
+	json_kinds(json, run);
+	json_latency(json, run);
+	spread_json(&run->latency, json);
+	json_growth(json, run);
+	json_add_uint(json, "elapsed_ns", run->elapsed_ns);
+	json_commits(json, run);
+	counted_report(&run->counted, json);
+	json_add_bool(json, "complete", run->folder.file_count == run->arguments->files);
+	if (run->error)
+		json_add_string(json, "error", strerror(-run->error));
+	json_end_object(json);
+}
+
+/* -- the run -- */
+
+/* A new file, or what is there and is no file: a FIFO, /dev/stderr, what the shell makes of >(…). */
+static int open_samples(const char *path)
+{
+	struct stat status;
+	int fd;
+
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd >= 0 || errno != EEXIST)
+		return fd < 0 ? -errno : fd;
+	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode))
+		return fd;
+	close(fd);
+	return -EEXIST;
+}
+
+static int prepare_samples(struct run *run)
+{
+	const char *path = run->arguments->samples;
+	int fd;
+
+	if (!path)
+		return 0;
+	fd = open_samples(path);
+	if (fd >= 0)
+		run->samples = fdopen(fd, "w");
+	if (run->samples)
+		return 0;
+	failed(run, "cannot create", path, fd < 0 ? fd : -errno);
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+static void finish_samples(struct run *run)
+{
+	bool broken;
+
+	if (!run->samples)
+		return;
+	broken = ferror(run->samples);
+	if (fclose(run->samples) || broken)
+		failed(run, "cannot write to", run->arguments->samples, -errno);
+	run->samples = NULL;
+}
+
+static void check_limit(struct run *run)
+{
+	const struct arguments *arguments = run->arguments;
+	uint64_t p99 = latency_percentile(&run->latency, 99);
+	char found[UNITS_TEXT_SIZE], limit[UNITS_TEXT_SIZE];
+
+	if (!arguments->check || p99 <= arguments->max_ns)
+		return;
+	if (arguments->global->verbosity >= 0)
+		warning("the 99th percentile is %s, above %s", format_time(found, p99),
+			format_time(limit, arguments->max_ns));
+	if (run->status == STATUS_OK)
+		run->status = STATUS_CHECK_FAILED;
+}
+
+static void report(struct run *run)
+{
+	if (run->arguments->global->json) {
+		json_begin(&run->json, stdout);
+		json_report(&run->json, run);
+		json_end(&run->json);
+		return;
+	}
+	if (print_report(run) < 0)
+		failed(run, "cannot report on", run->arguments->directory, -ENOMEM);
+}
+
+static int run_exercise(struct run *run)
+{
+	if (find_directory(run) == 0 && prepare_samples(run) == 0) {
+		progress_start(run->arguments->global->verbosity >= 0);
+		remove_all_left(run);
+		if (!interrupts_pending(&run->interrupts))
+			exercise(run);
+		progress_clear();
+		finish_samples(run);
+	}
+	check_limit(run);
+	report(run);
+	return run->status;
+}
+
+/* -- --watch -- */
+
+static const struct table_column watch_columns[] = {
+	{ "Elapsed", 9, false },      { "Generation", 12, false }, { "Commits", 9, false },
+	{ "Commit time", 12, false }, { "Last", 9, false },	   { "Longest", 9, false },
+};
+
+/* What happened between two looks. */
+struct watch_row {
+	uint64_t elapsed_ns;
+	struct commit_counters before;
+	struct commit_counters after;
+	struct counted counted;
+};
+
+static uint64_t milliseconds(uint64_t count)
+{
+	return count * NANOSECONDS_PER_MILLISECOND;
+}
+
+static int print_watch_row(struct table *table, const struct watch_row *row)
+{
+	const struct commit_counters *after = &row->after, *before = &row->before;
+	const uint64_t times[] = {
+		milliseconds(after->total_commit_ms - before->total_commit_ms),
+		milliseconds(after->last_commit_ms),
+		milliseconds(after->max_commit_ms),
+	};
+	char text[UNITS_TEXT_SIZE];
+	int ret;
+
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	ret |= table_cell(table, format_time(text, row->elapsed_ns));
+	if (after->generation_known)
+		ret |= table_number_cell(table, after->generation);
+	else
+		ret |= table_cell(table, "-");
+	snprintf(text, sizeof(text), "%" PRIu64, after->commits - before->commits);
+	ret |= table_cell(table, after->stats_known ? text : "-");
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		ret |= table_cell(table, after->stats_known ? format_time(text, times[i]) : "-");
+	return ret ? -ENOMEM : table_flush(table);
+}
+
+static void json_known(struct json_writer *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_add_uint(json, key, value);
+	else
+		json_add_null(json, key);
+}
+
+static void json_watch_row(struct json_writer *json, const struct watch_row *row)
+{
+	const struct commit_counters *after = &row->after, *before = &row->before;
+	bool known = after->stats_known;
+
+	json_begin_object(json, NULL);
+	json_add_uint(json, "elapsed_ns", row->elapsed_ns);
+	json_known(json, "generation", after->generation_known, after->generation);
+	json_known(json, "commits", known, after->commits - before->commits);
+	json_known(json, "commit_ns", known,
+		   milliseconds(after->total_commit_ms - before->total_commit_ms));
+	json_known(json, "last_commit_ns", known, milliseconds(after->last_commit_ms));
+	json_known(json, "longest_commit_ns", known, milliseconds(after->max_commit_ms));
+	counted_report(&row->counted, json);
+	json_end_object(json);
+}
+
+static int watch_row(struct run *run, struct watch_row *row, struct table *table)
+{
+	int ret = commit_counters_read(NULL, run->directory_fd, &row->after);
+
+	if (ret < 0)
+		return ret;
+	counted_end(&row->counted);
+	row->elapsed_ns = monotonic_ns() - run->started_at;
+	if (run->arguments->global->json)
+		json_watch_row(&run->json, row);
+	else
+		ret = print_watch_row(table, row);
+	row->before = row->after;
+	fflush(stdout);
+	return ret;
+}
+
+/* Returns 0 when it is interrupted, or a negative errno. */
+static int watch_rows(struct run *run)
+{
+	const struct arguments *arguments = run->arguments;
+	CLEANUP(table_freep) struct table *table = NULL;
+	struct watch_row row = { 0 };
+	uint64_t interval =
+		arguments->interval_ns ? arguments->interval_ns : NANOSECONDS_PER_SECOND;
+	int ret;
+
+	ret = TABLE_NEW(&table, watch_columns);
+	if (ret == 0)
+		ret = commit_counters_read(NULL, run->directory_fd, &row.before);
+	if (ret == 0 && !row.before.generation_known && !row.before.stats_known)
+		ret = -EOPNOTSUPP;
+	run->started_at = monotonic_ns();
+	/* Where nobody reads any more, that is said at the end. */
+	for (uint64_t due = run->started_at + interval; ret == 0 && !ferror(stdout);
+	     due += interval) {
+		uint64_t now = monotonic_ns();
+
+		counted_begin(&row.counted, run->directory_fd);
+		if (interrupts_sleep(&run->interrupts, due > now ? due - now : 0))
+			break;
+		ret = watch_row(run, &row, table);
+	}
+	return ret;
+}
+
+static int run_watch(struct run *run)
+{
+	struct json_writer *json = &run->json;
+	int ret = 0;
+
+	if (run->arguments->global->json) {
+		json_begin(json, stdout);
+		json_begin_object(json, "log-stats");
+		json_add_name(json, "path", run->arguments->directory);
+		json_begin_array(json, "samples");
+	}
+	if (find_directory(run) == 0)
+		ret = watch_rows(run);
+	if (ret < 0)
+		failed(run, "cannot watch", run->arguments->directory, ret);
+	if (run->arguments->global->json) {
+		json_end_array(json);
+		json_end_object(json);
+		json_end(json);
+	}
+	/* That is how it ends. */
+	if (run->interrupts.signal == SIGINT || run->interrupts.signal == SIGTERM)
+		run->interrupts.signal = 0;
+	return run->status;
+}
+
+/* -- the command -- */
+
+int log_stats_run(int argc, char **argv, struct global_options *global)
+{
+	struct arguments arguments = { .global = global };
+	CLEANUP_FREE struct run *run = NULL;
+	int status;
+
+	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+		return STATUS_ERROR;
+	if (global->done)
+		return STATUS_OK;
+	run = calloc(1, sizeof(*run));
+	if (!run) {
+		error("out of memory");
+		return STATUS_ERROR;
+	}
+	run->arguments = &arguments;
+	run->directory_fd = -1;
+
+	interrupts_hold(&run->interrupts);
+	status = arguments.watch ? run_watch(run) : run_exercise(run);
+	close_fd(&run->directory_fd);
+	fflush(stdout);
+	interrupts_release(&run->interrupts);
+	return status;
+}

@@ -1,0 +1,586 @@
+#!/usr/bin/env bats
+# log-stats: what it counts beside what it is made to see, what it leaves behind, and how it fails.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+setup_file() {
+    # Only tests commit.
+    mount_btrfs 1G noatime,commit=3600
+    put_program_for_nobody
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+setup() {
+    DIR=$MNT/directory
+    mkdir "$DIR"
+    SAMPLES=$BATS_TEST_TMPDIR/samples
+    pid=
+}
+
+teardown() {
+    if [ -n "$pid" ]; then
+        kill -KILL "$pid" 2>/dev/null || true
+        wait "$pid" 2>/dev/null || true
+    fi
+    if mountpoint -q "$BATS_TEST_TMPDIR/other"; then
+        umount "$BATS_TEST_TMPDIR/other"
+    fi
+    mount -o remount,rw,treelog "$MNT"
+    rm -rf "$DIR"
+}
+
+log_stats() {
+    "$FASTPATH" log-stats "$@"
+}
+
+log_stats_json() {
+    "$FASTPATH" --format json log-stats "$@"
+}
+
+# start ARGUMENT...: in the background, its output goes to files; a background job ignores SIGINT
+start() {
+    env --default-signal=INT "$FASTPATH" log-stats "$@" \
+        >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    pid=$!
+}
+
+# The status of what was started.
+finish() {
+    local status=0
+
+    wait "$pid" || status=$?
+    pid=
+    return "$status"
+}
+
+# within SECONDS COMMAND...: waits until COMMAND succeeds
+within() {
+    local end=$((SECONDS + $1))
+
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || fail "not in time: $*"
+        sleep 0.05
+    done
+}
+
+folders() {
+    find "$DIR" -mindepth 1 -maxdepth 1 -name 'btrfs-fastpath-log-stats.????????' -type d
+}
+
+has_folder() {
+    [ -n "$(folders)" ]
+}
+
+# has_files COUNT: the folder has got as many
+has_files() {
+    has_folder && [ "$(find "$(folders)" -name 'file_*' 2>/dev/null | wc -l)" -ge "$1" ]
+}
+
+expect_nothing_left() {
+    [ -z "$(ls -A "${1:-$DIR}")" ] || fail "left behind:" "$(ls -A "${1:-$DIR}")"
+}
+
+# mount_other SIZE [MKFS-OPTION...]: another file system, small, as $DIR
+mount_other() {
+    local image=$BATS_TEST_TMPDIR/other.image other=$BATS_TEST_TMPDIR/other
+
+    truncate -s "$1" "$image"
+    shift
+    "$@" "$image" >/dev/null
+    mkdir "$other"
+    mount -o loop "$image" "$other"
+    rmdir "$DIR"
+    DIR=$other
+}
+
+# kinds: how many fsyncs of which kind
+kinds() {
+    json '.["log-stats"] | "\(.log_commits) \(.full_commits) \(.uncertain)"'
+}
+
+# -- what it counts --
+
+@test "new files are logged" {
+    run --separate-stderr log_stats_json --files 1000 --every 50 "$DIR"
+    [ "$status" -eq 0 ]
+    [ "$(kinds)" = "20 0 0" ]
+    expect_json '.["log-stats"].files' 1000
+    expect_json '.["log-stats"].fsyncs' 20
+    expect_json '.["log-stats"].complete' true
+    expect_nothing_left
+}
+
+@test "the first fsync of each transaction is logged, too" {
+    local commits
+
+    run --separate-stderr log_stats_json --files 200 --every 20 --commit-between "$DIR"
+    [ "$status" -eq 0 ]
+    [ "$(kinds)" = "10 0 0" ]
+    commits=$(json '.["log-stats"].commits')
+    [ "$commits" -ge 8 ]
+}
+
+@test "without the log each fsync is a full commit" {
+    mount -o remount,notreelog "$MNT"
+    run --separate-stderr log_stats_json --files 400 --every 20 "$DIR"
+    [ "$status" -eq 0 ]
+    [ "$(kinds)" = "0 20 0" ]
+    [ "$(json '.["log-stats"].commits')" -ge 20 ]
+}
+
+@test "without the log, while others write, no fsync is taken for a log commit" {
+    mount -o remount,notreelog "$MNT"
+    (while :; do
+        touch "$DIR/another"
+        rm "$DIR/another"
+    done) 3>&- &
+    pid=$!
+    run --separate-stderr log_stats_json --files 400 --every 20 "$DIR"
+    kill "$pid"
+    finish || true
+    [ "$status" -eq 0 ]
+    expect_json '.["log-stats"].log_commits' 0
+    [ "$(json '.["log-stats"].full_commits')" -ge 15 ]
+}
+
+@test "while others commit all the time, fsyncs are not taken for full commits" {
+    (while :; do
+        touch "$DIR/another"
+        sync -f "$DIR"
+    done) 3>&- &
+    pid=$!
+    run --separate-stderr log_stats_json --files 4000 --every 20 "$DIR"
+    kill "$pid"
+    finish || true
+    [ "$status" -eq 0 ]
+    [ "$(json '.["log-stats"] | .log_commits + .full_commits + .uncertain')" -eq 200 ]
+    [ "$(json '.["log-stats"].log_commits')" -ge 50 ]
+    # In the microseconds before an fsync somebody else's commit may begin, the more so if this
+    # waits for a processor just then.
+    [ "$(json '.["log-stats"].full_commits')" -le 10 ]
+    [ "$(json '.["log-stats"].commits')" -ge 1 ]
+}
+
+@test "a subvolume deleted in the directory makes the next fsync a full commit" {
+    local folder kinds
+
+    start --files 60 --every 10 --interval 0.5 --json-samples "$SAMPLES" "$DIR"
+    within 20 has_files 20
+    folder=$(folders)
+    btrfs -q subvolume create "$folder/subvolume"
+    btrfs -q subvolume delete "$folder/subvolume"
+    finish
+    kinds=$(jq -r .kind "$SAMPLES" | sort | uniq -c | tr -s ' ')
+    grep -qx ' [12] full' <<<"$kinds"
+    grep -qx ' [45] log' <<<"$kinds"
+    [[ $kinds != *uncertain* ]]
+    expect_nothing_left
+}
+
+@test "figures, histogram and samples are of the same fsyncs" {
+    run --separate-stderr log_stats_json --files 3000 --every 10 --json-samples "$SAMPLES" "$DIR"
+    [ "$status" -eq 0 ]
+    jq -se --argjson report "$output" '
+        ($report["log-stats"]) as $r | ($r.latency_ns) as $l | map(.ns) as $ns | ($ns | sort) as $sorted
+        | def about(x; y): (x - y) / y | . >= 0 and . <= 1 / 128;
+        length == 300 and map(.entries) == [range(10; 3001; 10)]
+        and all(.kind == "log" or .kind == "uncertain")
+        and $l.min == $sorted[0] and $l.max == $sorted[299] and $l.total == ($ns | add)
+        and $l.mean == (($ns | add) / 300 | floor)
+        and about($l.median; $sorted[149]) and about($l.p90; $sorted[269])
+        and about($l.p95; $sorted[284]) and about($l.p99; $sorted[296])
+        and (($ns | add / 300) as $m | ($ns | map(. - $m | . * .) | add / 299 | sqrt) - $l.stddev
+             | fabs < 2)
+        and ($r.histogram | map(.count) | add) == 300
+        and all($r.histogram[]; . as $bin
+            | .count == ($ns | map(select(. >= $bin.low_ns and . < $bin.high_ns)) | length))
+        and $r.growth.first_tenth_ns == ($ns[:30] | add / 30 | floor)
+        and $r.growth.last_tenth_ns == ($ns[270:] | add / 30 | floor)
+        and ((map(.entries) | add / 300) as $mx | ($ns | add / 300) as $my
+             | (map((.entries - $mx) * (.ns - $my)) | add) / (map(.entries - $mx | . * .) | add)
+             * 1000 - $r.growth.step_ns | fabs < 2)
+        and ([$r.commit_kinds[].total_ns] | add) == $l.total
+        and $r.elapsed_ns > $l.total' "$SAMPLES"
+}
+
+@test "ten thousand files, as text" {
+    run --separate-stderr log_stats "$DIR"
+    [ "$status" -eq 0 ]
+    expect_line "Directory: '$DIR'"
+    expect_line 'Files: 10000, an fsync after every 100'
+    expect_line 'log +[0-9]+ .*'
+    expect_line 'full +[0-9]+ .*'
+    expect_line 'uncertain +[0-9]+ .*'
+    expect_line 'Range: [0-9.]+[mu]s - [0-9.]+m?s; Mean: .*; Median: .*; Stddev: .*'
+    expect_line 'Percentiles: 90th: .*; 95th: .*; 99th: .*'
+    expect_line ' +From +To +Fsyncs *'
+    expect_line 'Growth: .* in the first tenth, .* in the last; [+-].* for each 1000 files'
+    expect_line 'Total: .* in fsync, of .*'
+    expect_line 'Commits: [0-9]+ of the file system, in .*'
+    # shellcheck disable=SC2154 # bats' run sets it
+    grep -q "^WARNING: making 10000 empty files for a while in '$DIR/" <<<"$stderr"
+    expect_nothing_left
+}
+
+@test "fewer files than are fsynced at once" {
+    run --separate-stderr log_stats_json --files 3 "$DIR"
+    [ "$status" -eq 0 ]
+    expect_json '.["log-stats"] | "\(.files) \(.every) \(.fsyncs)"' '3 3 1'
+    run --separate-stderr log_stats_json --files 25 --every 10 "$DIR"
+    expect_json '.["log-stats"] | "\(.files) \(.fsyncs)"' '25 2'
+    expect_json '.["log-stats"].complete' true
+}
+
+@test "--check finds an fsync above the limit, and none below" {
+    run -0 --separate-stderr log_stats --files 50 --every 10 --check --max-ms 3600000 "$DIR"
+    run -64 --separate-stderr log_stats --files 50 --every 10 --check --max-ms 0.001 "$DIR"
+    [[ $stderr == *"WARNING: the 99th percentile is "*", above 1.00us" ]]
+    run -64 --separate-stderr log_stats -q --files 50 --check --max-ms 0.001 "$DIR"
+    [ -z "$stderr" ]
+    # an error outweighs
+    run -1 --separate-stderr log_stats --check --max-ms 0.001 "$MNT/none"
+}
+
+@test "--json-samples does not touch a file that is there" {
+    echo mine >"$SAMPLES"
+    run -1 --separate-stderr log_stats --files 10 --json-samples "$SAMPLES" "$DIR"
+    [ "$stderr" = "ERROR: cannot create '$SAMPLES': File exists" ]
+    [ "$(cat "$SAMPLES")" = mine ]
+    ln -s nowhere "$BATS_TEST_TMPDIR/link"
+    run -1 --separate-stderr log_stats --files 10 --json-samples "$BATS_TEST_TMPDIR/link" "$DIR"
+    [ ! -e "$BATS_TEST_TMPDIR/nowhere" ]
+    run -1 --separate-stderr log_stats --files 10 --json-samples - "$DIR"
+    run -1 --separate-stderr log_stats --files 10 --json-samples /dev/full "$DIR"
+    [[ $stderr == *"ERROR: cannot write to '/dev/full': No space left on device" ]]
+    log_stats -q --files 10 --json-samples >(cat >"$BATS_TEST_TMPDIR/piped") "$DIR"
+    within 10 grep -qx '{"entries": 10, "ns": [0-9]*, "kind": "log"}' "$BATS_TEST_TMPDIR/piped"
+    expect_nothing_left
+}
+
+# -- what it leaves behind --
+
+# expect_ended_by SIGNAL NUMBER
+expect_ended_by() {
+    local status=0
+
+    start --format json --files 1000000 --every 1000 "$DIR"
+    within 20 has_files 100
+    kill "-$1" "$pid"
+    finish || status=$?
+    [ "$status" -eq $((128 + $2)) ]
+    jq -e '.["log-stats"] | .complete == false and .files > 0 and .files < 1000000' \
+        "$BATS_TEST_TMPDIR/stdout"
+    expect_nothing_left
+}
+
+@test "a signal ends it in order: a report, nothing left, and the end that others expect" {
+    expect_ended_by INT 2
+    expect_ended_by TERM 15
+    expect_ended_by HUP 1
+}
+
+@test "a signal ends the sleep between fsyncs" {
+    local status=0
+
+    start --files 20 --every 10 --interval 86400 "$DIR"
+    within 20 has_files 10
+    kill -TERM "$pid"
+    timeout 20 tail --pid="$pid" -f /dev/null
+    finish || status=$?
+    [ "$status" -eq 143 ]
+    expect_nothing_left
+}
+
+@test "what is ignored does not end it" {
+    (trap '' HUP && exec "$FASTPATH" --format json log-stats --files 20 --every 10 --interval 1 "$DIR") \
+        >"$BATS_TEST_TMPDIR/stdout" 3>&- &
+    pid=$!
+    within 20 has_files 10
+    kill -HUP "$pid"
+    finish
+    jq -e '.["log-stats"].complete' "$BATS_TEST_TMPDIR/stdout"
+    expect_nothing_left
+}
+
+@test "what SIGKILL leaves, the next run removes, unless it is alive" {
+    local dead
+
+    start --files 1000000 --every 1000 "$DIR"
+    within 20 has_files 100
+    kill -KILL "$pid"
+    finish || true
+    dead=$(folders)
+    [ -n "$dead" ]
+
+    start --files 20 --every 10 --interval 86400 "$DIR"
+    within 20 has_files 10
+    within 20 [ ! -e "$dead" ]
+    grep -qxF "WARNING: removing what a run that was killed has left: '$dead'" \
+        "$BATS_TEST_TMPDIR/stderr"
+
+    # this one is alive
+    run -0 --separate-stderr log_stats --files 10 "$DIR"
+    has_files 10
+    kill -TERM "$pid"
+    finish || true
+    expect_nothing_left
+}
+
+mark() {
+    python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.btrfs-fastpath.log-stats", b"1")' "$1"
+}
+
+@test "what is not ours is not removed" {
+    local folder
+
+    # the name alone
+    mkdir "$DIR/btrfs-fastpath-log-stats.00000000" "$DIR/target"
+    touch "$DIR/btrfs-fastpath-log-stats.00000000/file_1"
+    ln -s target "$DIR/btrfs-fastpath-log-stats.00000001"
+    touch "$DIR/target/file_1"
+    # the mark, and somebody else's
+    mkdir "$DIR/btrfs-fastpath-log-stats.00000002"
+    touch "$DIR/btrfs-fastpath-log-stats.00000002/file_1"
+    mark "$DIR/btrfs-fastpath-log-stats.00000002"
+    mark "$DIR/target"
+    chown 65534 "$DIR/btrfs-fastpath-log-stats.00000002"
+
+    # ours, with something else in it
+    start --files 100000 --every 10 --interval 86400 "$DIR"
+    within 20 has_files_of_ours
+    folder=$(find "$DIR" -name file_10 -printf %h)
+    echo data >"$folder/file_3"
+    touch "$folder/file_x" "$folder/other"
+    ln -s ../target "$folder/file_777"
+    mkdir "$folder/file_888"
+    touch "$folder/file_888/file_1"
+    kill -KILL "$pid"
+    finish || true
+
+    run -1 --separate-stderr log_stats --files 10 "$DIR"
+    [[ $stderr == *"ERROR: something that is not ours is left in '$folder'"* ]]
+    [ "$(ls -A "$folder")" = "$(printf '%s\n' file_3 file_777 file_888 file_x other)" ]
+    [ -e "$folder/file_888/file_1" ]
+    [ -e "$DIR/target/file_1" ]
+    [ -e "$DIR/btrfs-fastpath-log-stats.00000000/file_1" ]
+    [ -e "$DIR/btrfs-fastpath-log-stats.00000002/file_1" ]
+}
+
+has_files_of_ours() {
+    [ -n "$(find "$DIR" -name file_10)" ]
+}
+
+@test "files, and the folder, that vanish" {
+    local status=0
+
+    start --files 20 --every 10 --interval 1 "$DIR"
+    within 20 has_files 10
+    rm "$(folders)/file_5"
+    finish
+    expect_nothing_left
+
+    start --files 20 --every 10 --interval 1 "$DIR"
+    within 20 has_files 10
+    rm -r "$(folders)"
+    finish || status=$?
+    [ "$status" -eq 1 ]
+    grep -q "^ERROR: cannot create a file in '$DIR/.*': No such file or directory" \
+        "$BATS_TEST_TMPDIR/stderr"
+    expect_nothing_left
+}
+
+@test "a directory that is moved away meanwhile, and another one in its place" {
+    start --files 20 --every 10 --interval 1 "$DIR"
+    within 20 has_files 10
+    mv "$DIR" "$DIR.moved"
+    mkdir "$DIR"
+    finish
+    expect_nothing_left
+    expect_nothing_left "$DIR.moved"
+    rmdir "$DIR.moved"
+}
+
+# fill_up DIRECTORY: with data, and with empty files
+fill_up() {
+    head -c 1G /dev/zero >"$1/data" 2>/dev/null || true
+    sync -f "$1"
+    mkdir "$1/files"
+    python3 -c 'import os, sys
+os.chdir(sys.argv[1])
+try:
+    for i in range(10000000):
+        os.close(os.open(str(i), os.O_CREAT | os.O_WRONLY))
+except OSError as error:
+    print(error)
+for name in os.listdir(".")[:500]:
+    os.unlink(name)' "$1/files"
+    sync -f "$1"
+}
+
+@test "a full file system" {
+    mount_other 128M mkfs.btrfs -q
+    fill_up "$DIR"
+    run -1 --separate-stderr log_stats_json --files 1000000 --every 1000000 "$DIR"
+    [[ $stderr == *"ERROR: cannot create a file in '$DIR/"*"': No space left on device"* ]]
+    expect_json '.["log-stats"].complete' false
+    expect_json '.["log-stats"].error' 'No space left on device'
+    [ "$(json '.["log-stats"].files')" -gt 0 ]
+    [ "$(ls "$DIR")" = "$(printf '%s\n' data files)" ]
+}
+
+@test "a full quota" {
+    mount_other 512M mkfs.btrfs -q
+    btrfs -q quota enable "$DIR"
+    btrfs -q subvolume create "$DIR/limited"
+    btrfs -q qgroup limit 1M "$DIR/limited"
+    sync -f "$DIR"
+    run -1 --separate-stderr log_stats --files 1000000 --every 1000 "$DIR/limited"
+    [[ $stderr == *"ERROR: cannot "*": Disk quota exceeded"* ]]
+    expect_nothing_left "$DIR/limited"
+}
+
+# -- --watch --
+
+@test "--watch follows commits until it is interrupted" {
+    start --format json --watch --interval 0.2 "$DIR"
+    sleep 0.3
+    touch "$DIR/file"
+    sync -f "$DIR"
+    within 20 watched_a_commit
+    kill -INT "$pid"
+    finish
+    jq -e '.["log-stats"].samples | map(.commits) | add >= 1' "$BATS_TEST_TMPDIR/stdout"
+    jq -e --arg dir "$DIR" '.["log-stats"].path == $dir' "$BATS_TEST_TMPDIR/stdout"
+    [ "$(ls "$DIR")" = file ]
+}
+
+watched_a_commit() {
+    grep -q '"commits": [1-9]' "$BATS_TEST_TMPDIR/stdout"
+}
+
+@test "--watch prints a row an interval, and ends when nobody reads" {
+    start --watch --interval 0.1 "$DIR"
+    within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +[0-9]+ +.*s$' "$BATS_TEST_TMPDIR/stdout"
+    kill -TERM "$pid"
+    finish
+    [ "$(grep -c Generation "$BATS_TEST_TMPDIR/stdout")" -eq 1 ]
+
+    timeout 20 "$FASTPATH" log-stats --watch --interval 0.1 "$DIR" | head -n 2 || [ $? -eq 141 ]
+    run -1 --separate-stderr timeout 20 sh -c 'exec "$@" >/dev/full' sh \
+        "$FASTPATH" log-stats --watch --interval 0.1 "$DIR"
+}
+
+# -- privilege, and what is no directory on btrfs --
+
+@test "no privilege is needed but to write in the directory" {
+    chown 65534 "$DIR"
+    run -0 --separate-stderr as_nobody "$MNT/program" --format json log-stats --files 20 --every 10 "$DIR"
+    [ "$(kinds)" = "2 0 0" ]
+    expect_nothing_left
+    # nor to read
+    chmod 300 "$DIR"
+    run -0 --separate-stderr as_nobody "$MNT/program" --format json log-stats --files 20 --every 10 "$DIR"
+    [ "$(kinds)" = "2 0 0" ]
+    expect_nothing_left
+
+    run -1 --separate-stderr as_nobody "$MNT/program" log-stats --watch "$DIR"
+    [ "$stderr" = "ERROR: cannot open '$DIR': Permission denied" ]
+
+    chmod 500 "$DIR"
+    run -1 --separate-stderr as_nobody "$MNT/program" log-stats "$DIR"
+    [ "$stderr" = "ERROR: cannot make a folder in '$DIR': Permission denied" ]
+    chmod 000 "$DIR"
+    run -1 --separate-stderr as_nobody "$MNT/program" log-stats "$DIR"
+    [ "$stderr" = "ERROR: cannot make a folder in '$DIR': Permission denied" ]
+}
+
+@test "without sysfs, full commits are uncertain, and log commits are not" {
+    run -0 --separate-stderr unshare --mount sh -c 'umount -l /sys && exec "$@"' sh \
+        "$FASTPATH" --format json log-stats --files 20 --every 10 "$DIR"
+    [ "$(kinds)" = "2 0 0" ]
+    expect_json '.["log-stats"].commits' null
+    [[ $stderr == *"WARNING: there is no commit_stats in sysfs"* ]]
+    mount -o remount,notreelog "$MNT"
+    run -0 --separate-stderr unshare --mount sh -c 'umount -l /sys && exec "$@"' sh \
+        "$FASTPATH" --format json log-stats --files 20 --every 10 "$DIR"
+    [ "$(kinds)" = "0 0 2" ]
+}
+
+@test "a read-only file system" {
+    mount -o remount,ro "$MNT"
+    run -1 --separate-stderr log_stats "$DIR"
+    [ "$stderr" = "ERROR: cannot make a folder in '$DIR': Read-only file system" ]
+    run -1 --separate-stderr log_stats_json "$DIR"
+    expect_json '.["log-stats"].error' 'Read-only file system'
+    mount -o remount,rw "$MNT"
+}
+
+@test "another file system" {
+    mount_other 64M mkfs.ext4 -q
+    run -1 --separate-stderr log_stats "$DIR"
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '$DIR'" ]
+    run -1 --separate-stderr log_stats --watch "$DIR"
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '$DIR'" ]
+}
+
+@test "what is no directory" {
+    touch "$DIR/file"
+    mkfifo "$DIR/fifo"
+    run -1 --separate-stderr log_stats "$DIR/file"
+    [ "$stderr" = "ERROR: cannot open '$DIR/file': Not a directory" ]
+    run -1 --separate-stderr timeout 20 "$FASTPATH" log-stats "$DIR/fifo"
+    [ "$stderr" = "ERROR: cannot open '$DIR/fifo': Not a directory" ]
+    run -1 --separate-stderr log_stats "$DIR/none"
+    [ "$stderr" = "ERROR: cannot open '$DIR/none': No such file or directory" ]
+    run -1 --separate-stderr log_stats ''
+    [ "$stderr" = "ERROR: cannot open '': No such file or directory" ]
+}
+
+@test "a name with control characters" {
+    mkdir "$DIR"/$'a\nb'
+    run -0 --separate-stderr log_stats --files 10 "$DIR"/$'a\nb'
+    expect_line "Directory: '$DIR/a\\\\x0ab'"
+    run -0 --separate-stderr log_stats_json --files 10 "$DIR"/$'a\nb'
+    [ "$(json '.["log-stats"].path')" = "$DIR"/$'a\nb' ]
+}
+
+@test "arguments that make no sense" {
+    local arguments
+
+    while read -ra arguments; do
+        run -1 --separate-stderr timeout 20 "$FASTPATH" log-stats "${arguments[@]}"
+        [ -n "$stderr" ] || fail "nothing is said: ${arguments[*]}"
+        [ -z "$output" ]
+    done <<END
+--files 10
+--files 0 $DIR
+--files x $DIR
+--files -1 $DIR
+--files 100000001 $DIR
+--every 0 $DIR
+--every 11 --files 10 $DIR
+--interval 0 $DIR
+--interval -1 $DIR
+--interval nan $DIR
+--interval 0x1 $DIR
+--interval 1.2.3 $DIR
+--interval 1,5 $DIR
+--interval 86401 $DIR
+--check $DIR
+--max-ms 5 $DIR
+--check --max-ms 1e3 $DIR
+--watch --files 3 $DIR
+--watch --check --max-ms 3 $DIR
+--watch --commit-between $DIR
+--watch --json-samples x $DIR
+$DIR $DIR
+END
+    expect_nothing_left
+}
