@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_CRC32C_H
+#define FASTPATH_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Continue the CRC-32C (Castagnoli) CRC over SIZE bytes of DATA, without inverting it before or
+ * after: what btrfs sums send commands with, beginning with 0. Uses the processor's instruction
+ * for it where there is one.
+ */
+uint32_t crc32c(uint32_t crc, const void *data, size_t size);
+
+/* The same without that instruction. */
+uint32_t crc32c_portable(uint32_t crc, const void *data, size_t size);
+
+#endif
