@@ -10,6 +10,7 @@
 
 #include "cleanup.h"
 #include "counters.h"
+#include "filesystem-id.h"
 
 static int parse_value(const char *text, const char *end, uint64_t *ret_value)
 {
@@ -71,14 +72,11 @@ int counters_read_file(const char *root, const uint8_t fsid[FSID_SIZE], const ch
 	CLEANUP_CLOSE int fd = -1;
 	/* sysfs gives at most a page */
 	char text[4096];
-	char uuid[37];
+	char id[FSID_TEXT_SIZE];
 	ssize_t size;
-	char *out = uuid;
 
-	for (int i = 0; i < FSID_SIZE; i++)
-		out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-			       fsid[i]);
-	if (asprintf(&path, "%s/%s/%s", root ? root : "/sys/fs/btrfs", uuid, file) < 0) {
+	if (asprintf(&path, "%s/%s/%s", root ? root : "/sys/fs/btrfs",
+		     filesystem_id_text(id, fsid), file) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}

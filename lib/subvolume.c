@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libmount.h>
@@ -42,6 +43,17 @@ int subvolume_id_of(int fd, uint64_t *ret_subvolid)
 	return errno_of(btrfs_util_subvolume_id_fd(fd, ret_subvolid));
 }
 
+int subvolume_is_root(int fd)
+{
+	enum btrfs_util_error error;
+
+	errno = 0;
+	error = btrfs_util_is_subvolume_fd(fd);
+	if (error == BTRFS_UTIL_ERROR_NOT_SUBVOLUME)
+		return 0;
+	return error == BTRFS_UTIL_OK ? 1 : errno_of(error);
+}
+
 int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
 {
 	struct btrfs_ioctl_fs_info_args info = { 0 };
@@ -65,9 +77,10 @@ int filesystem_commit(int fd)
 	return ret < 0 ? ret : 0;
 }
 
-int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction)
+/* The root item of SUBVOLID, NEEDED bytes of it at least; what it lacks is zero. */
+static int find_root_item(int fd, uint64_t subvolid, size_t needed,
+			  struct btrfs_root_item *ret_item)
 {
-	const size_t needed = offsetof(struct btrfs_root_item, last_snapshot) + sizeof(uint64_t);
 	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
 	struct btrfs_root_item root = { 0 };
 	struct tree_item item;
@@ -89,7 +102,127 @@ int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction
 	if (!found)
 		return -ENOENT;
 
-	*ret_transaction = btrfs_root_last_snapshot(&root);
+	*ret_item = root;
+	return 0;
+}
+
+int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction)
+{
+	const size_t needed = offsetof(struct btrfs_root_item, last_snapshot) + sizeof(uint64_t);
+	struct btrfs_root_item item;
+	int ret;
+
+	ret = find_root_item(fd, subvolid, needed, &item);
+	if (ret < 0)
+		return ret;
+
+	*ret_transaction = btrfs_root_last_snapshot(&item);
+	return 0;
+}
+
+int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root)
+{
+	const size_t needed = offsetof(struct btrfs_root_item, flags) + sizeof(uint64_t);
+	struct subvolume_root root = { 0 };
+	struct btrfs_root_item item;
+	int ret;
+
+	ret = find_root_item(fd, subvolid, needed, &item);
+	if (ret < 0)
+		return ret;
+	root.tree_bytes = btrfs_root_used(&item);
+	root.read_only = btrfs_root_flags(&item) & BTRFS_ROOT_SUBVOL_RDONLY;
+	/* A kernel that did not know the rest wrote it last: it is not up to date. */
+	if (item.generation == item.generation_v2) {
+		memcpy(root.uuid, item.uuid, SUBVOLUME_UUID_SIZE);
+		memcpy(root.parent_uuid, item.parent_uuid, SUBVOLUME_UUID_SIZE);
+		root.ctransid = le64toh(item.ctransid);
+	}
+
+	*ret_root = root;
+	return 0;
+}
+
+int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid)
+{
+	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
+	uint64_t halves[2], subvolid;
+	struct tree_item item;
+	int ret;
+
+	memcpy(halves, uuid, sizeof(halves));
+	ret = tree_search_new(&search, fd, BTRFS_UUID_TREE_OBJECTID, le64toh(halves[0]),
+			      BTRFS_UUID_KEY_SUBVOL, le64toh(halves[1]), le64toh(halves[1]));
+	if (ret < 0)
+		return ret;
+	ret = tree_search_next(search, &item);
+	if (ret <= 0)
+		return ret < 0 ? ret : -ENOENT;
+	if (item.size < sizeof(subvolid))
+		return -EPROTO;
+
+	memcpy(&subvolid, item.data, sizeof(subvolid));
+	*ret_subvolid = le64toh(subvolid);
+	return 0;
+}
+
+/* More than anybody takes snapshots of snapshots; UUIDs that go round in a circle end here, too. */
+#define LINEAGE_MAX 256
+
+/* A subvolume, what it was a snapshot of, and so on. */
+struct lineage {
+	size_t count;
+	uint8_t uuids[LINEAGE_MAX][SUBVOLUME_UUID_SIZE];
+};
+
+/* Returns whether there is one, and room for it. */
+static bool lineage_add(struct lineage *lineage, const uint8_t uuid[SUBVOLUME_UUID_SIZE])
+{
+	static const uint8_t none[SUBVOLUME_UUID_SIZE];
+
+	if (lineage->count == LINEAGE_MAX || memcmp(uuid, none, sizeof(none)) == 0)
+		return false;
+	memcpy(lineage->uuids[lineage->count++], uuid, SUBVOLUME_UUID_SIZE);
+	return true;
+}
+
+static int lineage_of(int fd, uint64_t subvolid, struct lineage *lineage)
+{
+	struct subvolume_root root;
+	int ret;
+
+	lineage->count = 0;
+	ret = subvolume_root_of(fd, subvolid, &root);
+	if (ret < 0)
+		return ret;
+	lineage_add(lineage, root.uuid);
+	while (lineage_add(lineage, root.parent_uuid)) {
+		ret = subvolume_find_uuid(fd, root.parent_uuid, &subvolid);
+		if (ret == 0)
+			ret = subvolume_root_of(fd, subvolid, &root);
+		/* deleted, or the file system is from before there was a UUID tree */
+		if (ret == -ENOENT)
+			return 0;
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+int subvolumes_are_related(int fd, uint64_t a, uint64_t b)
+{
+	struct lineage of_a, of_b;
+	int ret;
+
+	ret = lineage_of(fd, a, &of_a);
+	if (ret == 0)
+		ret = lineage_of(fd, b, &of_b);
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < of_a.count; i++)
+		for (size_t j = 0; j < of_b.count; j++)
+			if (memcmp(of_a.uuids[i], of_b.uuids[j], SUBVOLUME_UUID_SIZE) == 0)
+				return 1;
 	return 0;
 }
 

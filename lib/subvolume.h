@@ -2,6 +2,7 @@
 #ifndef FASTPATH_SUBVOLUME_H
 #define FASTPATH_SUBVOLUME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FSID_SIZE 16
@@ -12,6 +13,9 @@
  * Rests on BTRFS_IOC_INO_LOOKUP through libbtrfsutil.
  */
 int subvolume_id_of(int fd, uint64_t *ret_subvolid);
+
+/* Whether FD is the root directory of a subvolume: 1, 0, or a negative errno as above. */
+int subvolume_is_root(int fd);
 
 /* The UUID of the file system of FD. Errors as above. Rests on BTRFS_IOC_FS_INFO. */
 int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE]);
@@ -29,6 +33,36 @@ int filesystem_commit(int fd);
  * Rests on struct btrfs_root_item, by BTRFS_IOC_TREE_SEARCH_V2.
  */
 int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction);
+
+#define SUBVOLUME_UUID_SIZE 16
+
+/* What the root tree holds of a subvolume. UUIDs that it does not have are zero. */
+struct subvolume_root {
+	uint8_t uuid[SUBVOLUME_UUID_SIZE];
+	/* of the one that it was a snapshot of */
+	uint8_t parent_uuid[SUBVOLUME_UUID_SIZE];
+	/* the transaction of its last change */
+	uint64_t ctransid;
+	/* of its tree: all the blocks of metadata, each one once */
+	uint64_t tree_bytes;
+	bool read_only;
+};
+
+/* Look subvolume SUBVOLID up in the root tree. Errors as above. */
+int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root);
+
+/*
+ * The id of the subvolume UUID.
+ * Returns 0, -ENOENT if there is none (any more), or as above. Rests on the UUID tree.
+ */
+int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid);
+
+/*
+ * Whether one of two subvolumes was made of the other or both of the same one, by snapshots,
+ * however many are between them. Those that are deleted cannot be followed any further.
+ * Returns 1, 0, or a negative errno as above.
+ */
+int subvolumes_are_related(int fd, uint64_t a, uint64_t b);
 
 /*
  * The path of subvolume SUBVOLID from the top level of the file system of FD, "/" for the top

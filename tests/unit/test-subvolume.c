@@ -8,6 +8,7 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
+#include "filesystem-id.h"
 #include "kernel-answers.h"
 #include "subvolume.h"
 #include "test.h"
@@ -86,6 +87,175 @@ static void test_last_snapshot_errors(void **state)
 	assert_int_equal(transaction, 99);
 }
 
+/* -- subvolume_root_of() and what stands on it -- */
+
+static struct btrfs_root_item root_with(char uuid, char parent_uuid)
+{
+	struct btrfs_root_item root = {
+		.generation = htole64(50),
+		.generation_v2 = htole64(50),
+		.ctransid = htole64(49),
+		.bytes_used = htole64(MIB(3)),
+		.flags = htole64(BTRFS_ROOT_SUBVOL_RDONLY),
+	};
+
+	if (uuid)
+		memset(root.uuid, uuid, SUBVOLUME_UUID_SIZE);
+	if (parent_uuid)
+		memset(root.parent_uuid, parent_uuid, SUBVOLUME_UUID_SIZE);
+	return root;
+}
+
+static void expect_root(uint64_t subvolid, const struct btrfs_root_item *root, uint32_t size)
+{
+	struct search_key key = whole_key;
+	struct tree_item item = item_of(root, 17, size);
+
+	key.objectid = item.objectid = subvolid;
+	expect_tree_search(&key, root ? &item : NULL, root ? 1 : 0, 0);
+	if (!root || size < NEEDED)
+		return;
+	key.min_offset = 18;
+	expect_tree_search(&key, NULL, 0, 0);
+}
+
+static void test_root(void **state)
+{
+	struct btrfs_root_item item = root_with('a', 'b');
+	struct subvolume_root root;
+
+	(void)state;
+	expect_root(SUBVOLID, &item, sizeof(item));
+	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), 0);
+	assert_memory_equal(root.uuid, "aaaaaaaaaaaaaaaa", SUBVOLUME_UUID_SIZE);
+	assert_memory_equal(root.parent_uuid, "bbbbbbbbbbbbbbbb", SUBVOLUME_UUID_SIZE);
+	assert_int_equal(root.ctransid, 49);
+	assert_int_equal(root.tree_bytes, MIB(3));
+	assert_true(root.read_only);
+}
+
+/* What a kernel wrote that did not know all of it. */
+static void test_old_root(void **state)
+{
+	struct btrfs_root_item item = root_with('a', 'b');
+	struct subvolume_root root;
+
+	(void)state;
+	item.flags = 0;
+	item.generation = htole64(51);
+	expect_root(SUBVOLID, &item, sizeof(item));
+	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), 0);
+	assert_int_equal(root.uuid[0], 0);
+	assert_int_equal(root.parent_uuid[0], 0);
+	assert_int_equal(root.tree_bytes, MIB(3));
+	assert_false(root.read_only);
+}
+
+static void test_root_errors(void **state)
+{
+	struct btrfs_root_item item = root_with('a', 'b');
+	struct subvolume_root root = { .tree_bytes = 99 };
+
+	(void)state;
+	expect_tree_search(&whole_key, NULL, 0, EPERM);
+	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), -EPERM);
+	expect_root(SUBVOLID, NULL, 0);
+	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), -ENOENT);
+	expect_root(SUBVOLID, &item, 100);
+	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), -EPROTO);
+	assert_int_equal(root.tree_bytes, 99);
+}
+
+/* SUBVOLID 0: there is none. */
+static void expect_uuid(char uuid, uint64_t subvolid, uint32_t size)
+{
+	uint64_t half, answer = htole64(subvolid);
+	struct tree_item item = { .type = BTRFS_UUID_KEY_SUBVOL, .data = &answer, .size = size };
+	struct search_key key = { .tree = BTRFS_UUID_TREE_OBJECTID,
+				  .type = BTRFS_UUID_KEY_SUBVOL };
+
+	memset(&half, uuid, sizeof(half));
+	key.objectid = key.min_offset = key.max_offset = half;
+	item.objectid = item.offset = half;
+	expect_tree_search(&key, subvolid ? &item : NULL, subvolid ? 1 : 0, 0);
+}
+
+static void test_find_uuid(void **state)
+{
+	uint64_t subvolid = 99;
+
+	(void)state;
+	expect_uuid('b', 0, 8);
+	assert_int_equal(subvolume_find_uuid(MOCK_FD, (const uint8_t *)"bbbbbbbbbbbbbbbb",
+					     &subvolid),
+			 -ENOENT);
+	expect_uuid('b', 301, 7);
+	assert_int_equal(subvolume_find_uuid(MOCK_FD, (const uint8_t *)"bbbbbbbbbbbbbbbb",
+					     &subvolid),
+			 -EPROTO);
+	assert_int_equal(subvolid, 99);
+	expect_uuid('b', 301, 8);
+	assert_int_equal(subvolume_find_uuid(MOCK_FD, (const uint8_t *)"bbbbbbbbbbbbbbbb",
+					     &subvolid),
+			 0);
+	assert_int_equal(subvolid, 301);
+}
+
+/* Two snapshots of a subvolume that was deleted. */
+static void test_siblings(void **state)
+{
+	struct btrfs_root_item one = root_with('1', 'x'), other = root_with('2', 'x');
+
+	(void)state;
+	expect_root(301, &one, sizeof(one));
+	expect_uuid('x', 0, 8);
+	expect_root(302, &other, sizeof(other));
+	expect_uuid('x', 0, 8);
+	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), 1);
+}
+
+/* A snapshot of a snapshot, asked for the other way round. */
+static void test_ancestor(void **state)
+{
+	struct btrfs_root_item first = root_with('1', 0), second = root_with('2', '1');
+	struct btrfs_root_item third = root_with('3', '2');
+
+	(void)state;
+	expect_root(301, &first, sizeof(first));
+	expect_root(303, &third, sizeof(third));
+	expect_uuid('2', 302, 8);
+	expect_root(302, &second, sizeof(second));
+	expect_uuid('1', 301, 8);
+	expect_root(301, &first, sizeof(first));
+	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 303), 1);
+}
+
+static void test_strangers(void **state)
+{
+	struct btrfs_root_item one = root_with('1', 0), other = root_with('2', 0);
+
+	(void)state;
+	expect_root(301, &one, sizeof(one));
+	expect_root(302, &other, sizeof(other));
+	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), 0);
+	/* no UUID at all is not the same one */
+	one = other = root_with(0, 0);
+	expect_root(301, &one, sizeof(one));
+	expect_root(302, &other, sizeof(other));
+	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), 0);
+	expect_root(301, NULL, 0);
+	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), -ENOENT);
+}
+
+static void test_filesystem_id_text(void **state)
+{
+	char text[FSID_TEXT_SIZE];
+
+	(void)state;
+	assert_string_equal(filesystem_id_text(text, (const uint8_t *)"0123456789abcdef"),
+			    "30313233-3435-3637-3839-616263646566");
+}
+
 static void expect_fs_info(int error)
 {
 	struct btrfs_ioctl_fs_info_args answer = { 0 };
@@ -157,6 +327,14 @@ int main(void)
 		MOCKED_TEST(test_last_snapshot),
 		MOCKED_TEST(test_last_snapshot_of_a_missing_subvolume),
 		MOCKED_TEST(test_last_snapshot_errors),
+		MOCKED_TEST(test_root),
+		MOCKED_TEST(test_old_root),
+		MOCKED_TEST(test_root_errors),
+		MOCKED_TEST(test_find_uuid),
+		MOCKED_TEST(test_siblings),
+		MOCKED_TEST(test_ancestor),
+		MOCKED_TEST(test_strangers),
+		MOCKED_TEST(test_filesystem_id_text),
 		MOCKED_TEST(test_filesystem_id),
 		MOCKED_TEST(test_filesystem_id_of_something_else),
 		MOCKED_TEST(test_commit),

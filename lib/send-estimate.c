@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <string.h>
+
+#include "saturate.h"
+#include "send-estimate.h"
+
+#define KIB 1024
+#define COMMAND_HEADER_SIZE 10
+#define ATTRIBUTE_HEADER_SIZE 4
+/* Without a length. */
+#define DATA_HEADER_SIZE_V2 2
+
+/* The most file data in one write. The kernel keeps 16 KiB of its buffer for the rest. */
+static uint64_t largest_write(uint32_t protocol, size_t page_size)
+{
+	const uint64_t rest = 16 * KIB, compressed_max = 128 * KIB;
+
+	if (protocol == 1)
+		return 64 * KIB - rest;
+	return (rest + compressed_max + page_size - 1) / page_size * page_size - rest;
+}
+
+uint64_t send_estimate_size(const struct send_command *command, uint32_t protocol,
+			    size_t page_size)
+{
+	uint64_t most = largest_write(protocol, page_size);
+	uint64_t count, around, all_around;
+
+	if (command->type != SEND_UPDATE_EXTENT)
+		return command->size;
+
+	count = command->length / most + !!(command->length % most);
+	around = COMMAND_HEADER_SIZE + ATTRIBUTE_HEADER_SIZE + strlen(command->path) +
+		 ATTRIBUTE_HEADER_SIZE + sizeof(uint64_t) +
+		 (protocol == 1 ? ATTRIBUTE_HEADER_SIZE : DATA_HEADER_SIZE_V2);
+	if (__builtin_mul_overflow(count, around, &all_around))
+		return UINT64_MAX;
+	return saturating_add(command->length, all_around);
+}

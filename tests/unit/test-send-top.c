@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "send-top.h"
+#include "test.h"
+
+static struct send_top *new_top(size_t most)
+{
+	struct send_top *top;
+
+	assert_int_equal(send_top_new(&top, most), 0);
+	return top;
+}
+
+static void add(struct send_top *top, const char *path, uint64_t bytes)
+{
+	assert_int_equal(send_top_add(top, path, bytes), 0);
+}
+
+/* The list, as "path:bytes path:bytes". */
+static void expect_list(struct send_top *top, const char *expected)
+{
+	const struct send_top_file *files;
+	char text[1000] = "";
+	size_t count;
+
+	assert_int_equal(send_top_list(top, &files, &count), 0);
+	for (size_t i = 0; i < count; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s:%ju",
+			 i ? " " : "", files[i].path, (uintmax_t)files[i].bytes);
+	assert_string_equal(text, expected);
+}
+
+static void test_most(void **state)
+{
+	struct send_top *top = new_top(3);
+
+	(void)state;
+	expect_list(top, "");
+	add(top, "a", 5);
+	add(top, "a", 6);
+	expect_list(top, "a:11");
+	add(top, "b", 20);
+	add(top, "c", 1);
+	add(top, "d", 7);
+	add(top, "e", 1);
+	expect_list(top, "b:20 a:11 d:7");
+	/* goes on with what is in the list */
+	add(top, "d", 100);
+	expect_list(top, "d:107 b:20 a:11");
+	send_top_free(top);
+}
+
+static void test_equal_ones_by_name(void **state)
+{
+	struct send_top *top = new_top(5);
+
+	(void)state;
+	add(top, "b", 1);
+	add(top, "c", 1);
+	add(top, "a", 1);
+	add(top, "none", 0);
+	expect_list(top, "a:1 b:1 c:1");
+	send_top_free(top);
+}
+
+static void test_sums_do_not_wrap(void **state)
+{
+	struct send_top *top = new_top(1);
+
+	(void)state;
+	add(top, "a", UINT64_MAX - 1);
+	add(top, "a", 5);
+	add(top, "b", 1);
+	add(top, "a", 5);
+	expect_list(top, "a:18446744073709551615");
+	send_top_free(top);
+}
+
+/* A directory's name is a part of others, and only as a whole. */
+static void test_rename(void **state)
+{
+	struct send_top *top = new_top(4);
+
+	(void)state;
+	add(top, "o257-8-0", 1);
+	add(top, "o257-8-0/file", 2);
+	add(top, "o257-8-01", 3);
+	add(top, "o257-8-0/under/way", 4);
+	assert_int_equal(send_top_rename(top, "o257-8-0", "d/name"), 0);
+	expect_list(top, "d/name/under/way:4 o257-8-01:3 d/name/file:2 d/name:1");
+	add(top, "d/name", 10);
+	expect_list(top, "d/name:11 d/name/under/way:4 o257-8-01:3 d/name/file:2");
+	send_top_free(top);
+}
+
+static void test_many_files_and_long_paths(void **state)
+{
+	struct send_top *top = new_top(2);
+	char path[PATH_MAX];
+
+	(void)state;
+	memset(path, 'x', sizeof(path));
+	for (int i = 0; i < 10000; i++) {
+		snprintf(path + PATH_MAX - 10, 10, "%09d", i);
+		add(top, path, i % 5000);
+	}
+	{
+		const struct send_top_file *files;
+		size_t count;
+
+		assert_int_equal(send_top_list(top, &files, &count), 0);
+		assert_int_equal(count, 2);
+		assert_int_equal(files[0].bytes, 4999);
+		assert_string_equal(files[0].path + PATH_MAX - 10, "000004999");
+		assert_string_equal(files[1].path + PATH_MAX - 10, "000009999");
+	}
+	send_top_free(top);
+	send_top_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_most),
+		cmocka_unit_test(test_equal_ones_by_name),
+		cmocka_unit_test(test_sums_do_not_wrap),
+		cmocka_unit_test(test_rename),
+		cmocka_unit_test(test_many_files_and_long_paths),
+	};
+
+	return cmocka_run_group_tests_name("send-top", tests, NULL, NULL);
+}
