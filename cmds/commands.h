@@ -29,6 +29,7 @@ int fiemap_shared_run(int argc, char **argv, struct global_options *global);
 int seek_map_run(int argc, char **argv, struct global_options *global);
 int log_stats_run(int argc, char **argv, struct global_options *global);
 int nocow_check_run(int argc, char **argv, struct global_options *global);
+int send_reada_run(int argc, char **argv, struct global_options *global);
 
 extern const struct command commands[];
 extern const size_t command_count;

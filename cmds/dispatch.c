@@ -36,6 +36,12 @@ const struct command commands[] = {
 		.summary = "Tell which writes to a file go in place, which are copied, and why",
 		.run = nocow_check_run,
 	},
+	{
+		.name = "send-reada",
+		.arguments = "[OPTION...] SUBVOL",
+		.summary = "Tell what a send consists of, what it reads, and how large it would be",
+		.run = send_reada_run,
+	},
 };
 
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);

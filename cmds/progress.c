@@ -19,12 +19,22 @@ static bool line_shown;
 void progress_start(bool enabled)
 {
 	if (enabled && isatty(STDERR_FILENO))
-		next_time = monotonic_ns() + FIRST_AFTER;
+		progress_start_anywhere();
+}
+
+void progress_start_anywhere(void)
+{
+	next_time = monotonic_ns() + FIRST_AFTER;
+}
+
+bool progress_enabled(void)
+{
+	return next_time != UINT64_MAX;
 }
 
 bool progress_due(void)
 {
-	return next_time != UINT64_MAX && monotonic_ns() >= next_time;
+	return progress_enabled() && monotonic_ns() >= next_time;
 }
 
 void progress_show(const char *format, ...)

@@ -12,6 +12,12 @@
 /* From here on the work lasts; ENABLED false keeps quiet. */
 void progress_start(bool enabled);
 
+/* The same, even if standard error is no terminal. */
+void progress_start_anywhere(void);
+
+/* Whether there is anybody to show it to. */
+bool progress_enabled(void);
+
 /* Whether it is time to show something new; cheap enough for every few files or extents. */
 bool progress_due(void);
 

@@ -96,7 +96,7 @@ expect_ours_after_inspect()
 	expect completes 'btrfs inspect-internal fiemap-shared --format=' json text
 	expect completes 'btrfs inspect fiemap-shared --only s' shared
 	expect completes 'btrfs inspect fiem d' data.img directory
-	expect completes 'btrfs inspect se' seek-map
+	expect completes 'btrfs inspect see' seek-map
 }
 
 mkdir -p "$scratch/files/directory" "$scratch/home"
@@ -105,7 +105,7 @@ stage "$scratch/share"
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' fiemap-shared help log-stats nocow-check seek-map
+expect completes 'btrfs-fastpath ' fiemap-shared help log-stats nocow-check seek-map send-reada
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -117,7 +117,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' fiemap-shared log-stats nocow-check seek-map
+expect completes 'btrfs-fastpath help ' fiemap-shared log-stats nocow-check seek-map send-reada
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -147,11 +147,16 @@ expect completes 'btrfs-fastpath nocow-check --scratch ' nocow prealloc
 expect completes 'btrfs-fastpath nocow-check --engine=f' fio
 expect completes 'btrfs-fastpath nocow-check --exercise d' directory
 expect completes 'btrfs-fastpath nocow-check --size '
+expect completes 'btrfs-fastpath send-reada --proto=' 0 1 2 3
+expect completes 'btrfs-fastpath send-reada --decode da' data.img
+expect completes 'btrfs-fastpath send-reada -p d' directory
+expect completes 'btrfs-fastpath send-reada d' data.img directory
+expect completes 'btrfs-fastpath send-reada --top '
 
 setting="btrfs, read by itself"
 expect_ours_after_inspect
 expect completes 'btrfs sub'
-expect completes 'btrfs inspect ' fiemap-shared log-stats nocow-check seek-map
+expect completes 'btrfs inspect ' fiemap-shared log-stats nocow-check seek-map send-reada
 
 if [ -r "$native" ]; then
 	setting="btrfs, after btrfs-progs'"

@@ -1,0 +1,443 @@
+#!/usr/bin/env bats
+# send-reada: its counts beside btrfs receive --dump, its estimates beside real streams, and how it fails.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+HERE=$BATS_TEST_DIRNAME
+BTRFS=${BTRFS_PROGRAM:-btrfs}
+
+setup_file() {
+    mount_btrfs 2G noatime
+    put_program_for_nobody
+
+    "$BTRFS" subvolume create "$MNT/source" >/dev/null
+    "$HERE/generate-tree" 1 "$MNT/source"
+    "$BTRFS" subvolume delete "$MNT"/source/data/nested "$MNT/source/data/snapshot-of-snapshot" \
+        "$MNT"/source/{data,other,snapshot-old,snapshot-young} >/dev/null 2>&1 || true
+    make_more "$MNT/source"
+    snapshot source first
+    change "$MNT/source"
+    snapshot source second
+
+    "$BTRFS" subvolume create "$MNT/stranger" >/dev/null
+    echo a >"$MNT/stranger/file"
+    snapshot stranger stranger-1
+    mkdir "$MNT/directory"
+    mkfifo "$MNT/fifo"
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+teardown() {
+    if mountpoint -q "$BATS_TEST_TMPDIR/other"; then
+        umount "$BATS_TEST_TMPDIR/other"
+    fi
+}
+
+# snapshot SOURCE TARGET: read-only, with all data on disk
+snapshot() {
+    sync -f "$MNT"
+    "$BTRFS" subvolume snapshot -r "$MNT/$1" "$MNT/$2" >/dev/null
+}
+
+# What a send has commands for, and the generated tree does not have at its top.
+make_more() {
+    local dir=$1 i
+
+    mkdir -p "$dir/deep/er" "$dir/$(printf 'new\nline')"
+    printf tiny >"$dir/inline"
+    python3 -c 'import os, socket, sys
+os.chdir(sys.argv[1])
+os.setxattr("inline", "user.name", b"value")
+socket.socket(socket.AF_UNIX).bind("socket")' "$dir"
+    chmod 4711 "$dir/inline"
+    ln "$dir/inline" "$dir/deep/hard link"
+    ln -s ../inline "$dir/deep/symlink"
+    mkfifo "$dir/deep/fifo"
+    mknod "$dir/deep/null" c 1 3
+    head -c 3000000 /dev/urandom >"$dir/deep/er/large"
+    cp --reflink=always "$dir/deep/er/large" "$dir/deep/clone"
+    touch "$dir/deep/compressed"
+    "$BTRFS" property set "$dir/deep/compressed" compression zstd
+    head -c 1000000 < <(yes compresses) >"$dir/deep/compressed"
+    truncate -s 1M "$dir/deep/sparse"
+    head -c 5000 /dev/urandom | dd of="$dir/deep/sparse" bs=1000 seek=300 conv=notrunc status=none
+    for ((i = 0; i < 200; i++)); do
+        head -c $((i * 37)) /dev/urandom >"$dir/deep/er/small $i"
+    done
+}
+
+change() {
+    local dir=$1
+
+    mv "$dir/deep/er" "$dir/renamed"
+    mv "$dir/renamed/large" "$dir/large"
+    rm "$dir/deep/hard link" "$dir/renamed"/small\ 1*
+    python3 -c 'import os, sys; os.removexattr(sys.argv[1], "user.name")' "$dir/inline"
+    printf more >>"$dir/inline"
+    fallocate -p -o 100k -l 1000k "$dir/large"
+    truncate -s 2222222 "$dir/large"
+    head -c 70000 /dev/urandom | dd of="$dir/deep/compressed" bs=1000 seek=100 conv=notrunc status=none
+    rmdir "$dir/$(printf 'new\nline')"
+    mkdir "$dir/new"
+    cp --reflink=always "$dir/large" "$dir/new/clone"
+    chown 1:1 "$dir/new"
+}
+
+send_reada() {
+    "$FASTPATH" send-reada "$@"
+}
+
+send_reada_json() {
+    "$FASTPATH" --format json send-reada "$@"
+}
+
+# -- beside btrfs receive --dump --
+
+# dumped_counts ARGUMENT...: "COMMAND COUNT" of a real send; an escaped name begins no line of its own
+dumped_counts() {
+    "$BTRFS" send -q "$@" | "$BTRFS" receive --dump | awk '{ print $1 }' | sort | uniq -c | awk '{ print $2, $1 }'
+}
+
+our_counts() {
+    jq -r '.["send-reada"].commands | to_entries[] | select(.key != "end") | "\(.key) \(.value)"' | sort
+}
+
+# expect_dumped_counts [SEND-OPTION...] SUBVOL
+expect_dumped_counts() {
+    diff <(send_reada_json --data "$@" | our_counts) <(dumped_counts "$@") >&2 || fail "--data: $*"
+    diff <("$BTRFS" send -q "$@" | send_reada_json --decode - | our_counts) <(dumped_counts "$@") >&2 ||
+        fail "--decode: $*"
+    diff <(send_reada_json "$@" | our_counts) <(dumped_counts --no-data "$@") >&2 || fail "without data: $*"
+}
+
+@test "the commands are those of btrfs receive --dump" {
+    local protocol
+
+    for protocol in 1 2; do
+        expect_dumped_counts --proto $protocol "$MNT/first"
+        expect_dumped_counts --proto $protocol "$MNT/second"
+        expect_dumped_counts --proto $protocol -p "$MNT/first" "$MNT/second"
+        expect_dumped_counts --proto $protocol -p "$MNT/second" "$MNT/first"
+        expect_dumped_counts --proto $protocol -c "$MNT/first" "$MNT/second"
+        expect_dumped_counts --proto $protocol -p "$MNT/first" -c "$MNT/stranger-1" "$MNT/second"
+    done
+    expect_dumped_counts --proto 2 --compressed-data "$MNT/first"
+}
+
+@test "the tree has what a send has commands for" {
+    local command all
+
+    all=$(send_reada_json --data "$MNT/first" | our_counts;
+        send_reada_json --data -p "$MNT/first" "$MNT/second" | our_counts;
+        send_reada_json --data --proto 2 --compressed-data "$MNT/first" | our_counts;
+        send_reada_json "$MNT/first" | our_counts)
+    for command in subvol snapshot mkfile mkdir mknod mkfifo mksock symlink rename link unlink rmdir \
+        set_xattr remove_xattr write clone truncate chmod chown utimes update_extent encoded_write; do
+        grep -q "^$command " <<<"$all" || fail "no $command in any stream"
+    done
+}
+
+# -- beside the bytes of real streams --
+
+# bytes_of SEND-ARGUMENT...
+bytes_of() {
+    "$BTRFS" send -q "$@" | wc -c
+}
+
+# expect_estimate ARGUMENT...: at most 1% from the real one
+expect_estimate() {
+    local estimated real
+
+    estimated=$(send_reada --estimate --raw "$@" 2>/dev/null)
+    real=$(bytes_of "$@")
+    ((100 * (estimated - real) <= real && 100 * (real - estimated) <= real)) ||
+        fail "$*: $estimated bytes estimated, $real are"
+}
+
+@test "--estimate is within 1% of the real stream" {
+    local protocol
+
+    for protocol in 1 2; do
+        expect_estimate --proto $protocol "$MNT/first"
+        expect_estimate --proto $protocol "$MNT/second"
+        expect_estimate --proto $protocol "$MNT/stranger-1"
+        expect_estimate --proto $protocol -p "$MNT/first" "$MNT/second"
+        expect_estimate --proto $protocol -p "$MNT/second" "$MNT/first"
+        expect_estimate --proto $protocol -c "$MNT/first" "$MNT/second"
+    done
+}
+
+@test "stream bytes and data bytes are those of the stream" {
+    run -0 send_reada_json --data "$MNT/first"
+    expect_json '.["send-reada"].stream_bytes' "$(bytes_of "$MNT/first")"
+    expect_json '.["send-reada"] | .estimated_bytes == .stream_bytes' true
+    data=$(json '.["send-reada"].data_bytes')
+    run -0 send_reada_json "$MNT/first"
+    expect_json '.["send-reada"].stream_bytes' "$(bytes_of --no-data "$MNT/first")"
+    expect_json '.["send-reada"].data_bytes' "$data"
+    expect_json '.["send-reada"].command_bytes | add + 17' "$(bytes_of --no-data "$MNT/first")"
+}
+
+@test "--estimate prints one figure, and warns of an incremental stream that is larger than a full one" {
+    run -0 --separate-stderr send_reada --estimate "$MNT/stranger-1"
+    [[ $output =~ ^[0-9.]+[KMGT]?i?B$ ]] || fail "$output"
+    [ -z "$stderr" ]
+    run -0 --separate-stderr send_reada --estimate --raw -p "$MNT/first" "$MNT/second"
+    [[ $output =~ ^[0-9]+$ ]] || fail "$output"
+    [ -z "$stderr" ]
+
+    # zeros in a hole's place, in protocol 1
+    "$BTRFS" subvolume create "$MNT/hole" >/dev/null
+    truncate -s 100M "$MNT/hole/file"
+    printf x | dd of="$MNT/hole/file" bs=1 seek=$((100 * 1048576 - 1)) conv=notrunc status=none
+    snapshot hole hole-1
+    fallocate -p -o $((100 * 1048576 - 4096)) -l 4096 "$MNT/hole/file"
+    snapshot hole hole-2
+    run -0 --separate-stderr send_reada --estimate --raw -p "$MNT/hole-1" "$MNT/hole-2"
+    [[ $stderr =~ ^"WARNING: the incremental stream is larger than a full one: " ]] || fail "$stderr"
+    expect_estimate -p "$MNT/hole-1" "$MNT/hole-2"
+    run -0 --separate-stderr send_reada -q --estimate --raw -p "$MNT/hole-1" "$MNT/hole-2"
+    [ -z "$stderr" ]
+    run -0 --separate-stderr send_reada_json --estimate -p "$MNT/hole-1" "$MNT/hole-2"
+    expect_json '.["send-reada"] | .estimated_bytes > .full_estimated_bytes' true
+}
+
+@test "--top has the files with most bytes, by their last names" {
+    "$BTRFS" subvolume create "$MNT/sizes" >/dev/null
+    mkdir "$MNT/sizes/d"
+    head -c 500000 /dev/urandom >"$MNT/sizes/d/half"
+    head -c 1000000 /dev/urandom >"$MNT/sizes/$(printf 'one\033')"
+    head -c 400000 /dev/urandom >"$MNT/sizes/less"
+    snapshot sizes sizes-1
+    run -0 send_reada --raw --top 2 "$MNT/sizes-1"
+    expect_line ' *10[0-9]+ one\\x1b'
+    expect_line ' *50[0-9]+ d/half'
+    refuse_line '.* less'
+    run -0 send_reada_json --data --top 2 "$MNT/sizes-1"
+    expect_json '.["send-reada"].top | map(.path) | tojson' '["one\u001b","d/half"]'
+    bytes=$(json '.["send-reada"].top | tojson')
+    run -0 send_reada_json --top 2 "$MNT/sizes-1"
+    expect_json '.["send-reada"].top | tojson' "$bytes"
+}
+
+# -- the devices --
+
+# The blocks of a subvolume's tree, by another tool.
+tree_bytes() {
+    local loop
+
+    loop=$(findmnt -n -o SOURCE "$MNT")
+    sync -f "$MNT"
+    "$BTRFS" inspect-internal dump-tree -t "$("$BTRFS" inspect-internal rootid "$1")" "$loop" |
+        grep -cE '^(node|leaf) [0-9]+ (level|items)' | awk '{ print 16384 * $1 }'
+}
+
+@test "--cold reads the metadata from the device, and warm passes do not" {
+    run -0 send_reada_json --cold --passes 3 "$MNT/first"
+    expect_json '.["send-reada"].passes | map(.cold) | tojson' '[true,false,false]'
+    expect_json '.["send-reada"].metadata_bytes' "$(tree_bytes "$MNT/first")"
+    expect_json '.["send-reada"].device.device_count' 1
+    expect_json '.["send-reada"] | .device.read_bytes >= .metadata_bytes / 2' true
+    expect_json '.["send-reada"].device | .mean_read_bytes == (.read_bytes / .reads | floor)' true
+    expect_json '.["send-reada"] | .device.read_bytes > .passes[2].device.read_bytes' true
+    expect_json '.["send-reada"].passes[0].device == .["send-reada"].device' true
+    expect_json '.["send-reada"] | .cold and .elapsed_ns == .passes[0].elapsed_ns' true
+    run -0 send_reada --cold --passes 2 "$MNT/first"
+    expect_line 'cold +.*'
+    expect_line 'warm +.*'
+    expect_line 'Metadata: .* in the subvolume.s tree, .* read'
+}
+
+@test "all devices of a file system count" {
+    local first second
+
+    mkdir "$BATS_TEST_TMPDIR/other"
+    truncate -s 300M "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
+    first=$(losetup --find --show "$BATS_TEST_TMPDIR/a")
+    second=$(losetup --find --show "$BATS_TEST_TMPDIR/b")
+    mkfs.btrfs -q -m raid1 -d raid0 "$first" "$second" >/dev/null
+    mount "$first" "$BATS_TEST_TMPDIR/other"
+    "$BTRFS" subvolume create "$BATS_TEST_TMPDIR/other/s" >/dev/null
+    head -c 50M /dev/urandom >"$BATS_TEST_TMPDIR/other/s/file"
+    sync -f "$BATS_TEST_TMPDIR/other"
+    "$BTRFS" property set "$BATS_TEST_TMPDIR/other/s" ro true
+    run -0 send_reada_json --data --cold "$BATS_TEST_TMPDIR/other/s"
+    umount "$BATS_TEST_TMPDIR/other"
+    losetup -d "$first" "$second"
+    expect_json '.["send-reada"].device.device_count' 2
+    expect_json '.["send-reada"].device.read_bytes >= 50 * 1048576' true
+}
+
+# -- streams --
+
+@test "--decode prints what the kernel's stream has, from a file and from a pipe" {
+    "$BTRFS" send -q "$MNT/first" >"$BATS_TEST_TMPDIR/stream"
+    run -0 send_reada_json --decode "$BATS_TEST_TMPDIR/stream"
+    expect_json '.["send-reada"].subvolume' first
+    expect_json '.["send-reada"] | [.parent, .device, .metadata_bytes] | tojson' '[null,null,null]'
+    expect_json '.["send-reada"].stream_bytes' "$(stat -c %s "$BATS_TEST_TMPDIR/stream")"
+    commands=$(json '.["send-reada"].commands | tojson')
+    run -0 send_reada_json --data "$MNT/first"
+    expect_json '.["send-reada"].commands | tojson' "$commands"
+    run -0 as_nobody "$MNT/program" send-reada --decode - <"$BATS_TEST_TMPDIR/stream"
+    expect_line "Subvolume: 'first'"
+    # several one after the other, as btrfs send writes them
+    "$BTRFS" send -q "$MNT/first" "$MNT/stranger-1" >"$BATS_TEST_TMPDIR/two"
+    run -0 send_reada_json --decode "$BATS_TEST_TMPDIR/two"
+    expect_json '.["send-reada"].commands.subvol' 2
+    "$BTRFS" send -q -e "$MNT/first" "$MNT/stranger-1" >"$BATS_TEST_TMPDIR/two"
+    run -0 send_reada_json --decode "$BATS_TEST_TMPDIR/two"
+    expect_json '.["send-reada"].commands.subvol' 2
+}
+
+@test "a damaged, cut or empty stream: where it breaks, and what was before it" {
+    local stream=$BATS_TEST_TMPDIR/stream damaged=$BATS_TEST_TMPDIR/damaged size
+
+    "$BTRFS" send -q "$MNT/stranger-1" >"$stream"
+    size=$(stat -c %s "$stream")
+
+    head -c $((size - 3)) "$stream" >"$damaged"
+    run -1 --separate-stderr send_reada --decode "$damaged"
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $((size - 3)): it is cut off" ] || fail "$stderr"
+    expect_line 'subvol +1 .*'
+    head -c $((size - 10)) "$stream" >"$damaged"
+    run -1 --separate-stderr send_reada --decode "$damaged"
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $((size - 10)): it is cut off before the end command" ] ||
+        fail "$stderr"
+
+    # a letter of the first command's path, behind both headers and the attribute's
+    cp "$stream" "$damaged"
+    printf X | dd of="$damaged" bs=1 seek=33 conv=notrunc status=none
+    run -1 --separate-stderr send_reada --decode - <"$damaged"
+    [ "$stderr" = "ERROR: damaged stream '-' at byte 17: wrong checksum of a command" ] || fail "$stderr"
+    run -1 --separate-stderr send_reada_json --decode "$damaged"
+    expect_json '.["send-reada"].error' "wrong checksum of a command"
+    expect_json '.["send-reada"].command_count' 0
+
+    : >"$damaged"
+    run -1 --separate-stderr send_reada --decode "$damaged"
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte 0: it is empty" ] || fail "$stderr"
+    run -1 --separate-stderr send_reada --decode "$FASTPATH"
+    [ "$stderr" = "ERROR: damaged stream '$FASTPATH' at byte 0: no send stream begins here" ] || fail "$stderr"
+    cat "$stream" "$FASTPATH" >"$damaged"
+    run -1 --separate-stderr send_reada --decode "$damaged"
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $size: no send stream begins here" ] || fail "$stderr"
+}
+
+# -- what goes wrong --
+
+# expect_error MESSAGE ARGUMENT...: before anything was printed
+expect_error() {
+    run -1 --separate-stderr send_reada "${@:2}"
+    # shellcheck disable=SC2154 # bats' run sets it
+    [ "$stderr" = "ERROR: $1" ] || fail "${*:2}: $stderr"
+    [ -z "$output" ] || fail "$output"
+}
+
+@test "what cannot be sent" {
+    expect_error "subvolume is not read-only: '$MNT/source'" "$MNT/source"
+    expect_error "not a subvolume: '$MNT/directory'" "$MNT/directory"
+    expect_error "not a subvolume: '$MNT/first/deep'" "$MNT/first/deep"
+    expect_error "cannot open '$MNT/missing': No such file or directory" "$MNT/missing"
+    expect_error "cannot open '$MNT/fifo': Not a directory" "$MNT/fifo"
+    expect_error "cannot open '$MNT/first/inline': Not a directory" "$MNT/first/inline"
+    expect_error "not a btrfs filesystem: '/proc'" /proc
+    run -1 --separate-stderr send_reada_json "$MNT/missing"
+    expect_json '.["send-reada"]' null
+}
+
+@test "ext4" {
+    mkdir "$BATS_TEST_TMPDIR/other"
+    truncate -s 10M "$BATS_TEST_TMPDIR/ext4"
+    mkfs.ext4 -q "$BATS_TEST_TMPDIR/ext4"
+    mount -o loop "$BATS_TEST_TMPDIR/ext4" "$BATS_TEST_TMPDIR/other"
+    expect_error "not a btrfs filesystem: '$BATS_TEST_TMPDIR/other'" "$BATS_TEST_TMPDIR/other"
+}
+
+@test "parents and clone sources that cannot be ones" {
+    mkdir "$BATS_TEST_TMPDIR/other"
+    truncate -s 200M "$BATS_TEST_TMPDIR/image"
+    mkfs.btrfs -q "$BATS_TEST_TMPDIR/image" >/dev/null
+    mount -o loop "$BATS_TEST_TMPDIR/image" "$BATS_TEST_TMPDIR/other"
+    "$BTRFS" subvolume create "$BATS_TEST_TMPDIR/other/s" >/dev/null
+    "$BTRFS" property set "$BATS_TEST_TMPDIR/other/s" ro true
+    expect_error "not on the filesystem of the subvolume to be sent: '$BATS_TEST_TMPDIR/other/s'" \
+        -p "$BATS_TEST_TMPDIR/other/s" "$MNT/first"
+    expect_error "not on the filesystem of the subvolume to be sent: '$BATS_TEST_TMPDIR/other/s'" \
+        -p "$MNT/first" -c "$BATS_TEST_TMPDIR/other/s" "$MNT/second"
+    expect_error "parent and subvolume were not made of each other by snapshots: '$MNT/stranger-1'" \
+        -p "$MNT/stranger-1" "$MNT/first"
+    expect_error "subvolume is not read-only: '$MNT/source'" -p "$MNT/source" "$MNT/first"
+    expect_error "not a subvolume: '$MNT/directory'" -p "$MNT/directory" "$MNT/first"
+    expect_error "cannot open '$MNT/missing': No such file or directory" -c "$MNT/missing" "$MNT/first"
+    expect_error "no clone source can be the parent, name one with -p: '$MNT/first'" \
+        -c "$MNT/stranger-1" "$MNT/first"
+}
+
+@test "without root" {
+    run -1 --separate-stderr as_nobody "$MNT/program" send-reada "$MNT/first"
+    [ "$stderr" = "ERROR: sending needs CAP_SYS_ADMIN (root); without it only --decode works" ] || fail "$stderr"
+    [ -z "$output" ]
+}
+
+@test "arguments that do not fit" {
+    expect_error "exactly 1 subvolume expected, 0 given"
+    expect_error "exactly 1 subvolume expected, 2 given" "$MNT/first" "$MNT/second"
+    expect_error "unknown protocol '4': 0 to 3 expected" --proto 4 "$MNT/first"
+    expect_error "unknown protocol '1x': 0 to 3 expected" --proto 1x "$MNT/first"
+    expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
+    expect_error "invalid number of passes '0': 1 to 1000 expected" --passes 0 "$MNT/first"
+    expect_error "invalid number of files '1001': 1 to 1000 expected" --top 1001 "$MNT/first"
+    expect_error "--estimate leaves no room for other reports" --estimate --data "$MNT/first"
+    expect_error "--decode sends nothing: no subvolume expected" --decode x "$MNT/first"
+    expect_error "--decode leaves no room for options of sending" --decode x --cold
+    expect_error "cannot open 'missing': No such file or directory" --decode missing
+    expect_error "cannot read '$MNT/directory': Is a directory" --decode "$MNT/directory"
+}
+
+@test "--proto 0 is the newest protocol of the kernel, and newer ones are refused" {
+    local newest
+
+    newest=$(cat /sys/fs/btrfs/features/send_stream_version 2>/dev/null || echo 1)
+    run -0 send_reada_json --proto 0 "$MNT/stranger-1"
+    expect_json '.["send-reada"].protocol' $((newest < 3 ? newest : 3))
+    ((newest < 3)) || skip "this kernel knows them all"
+    expect_error "this kernel does not know protocol 3, but up to $newest" --proto 3 "$MNT/first"
+}
+
+@test "Ctrl-C ends it and leaves nothing" {
+    local status=0
+
+    snapshot source short-lived
+    # not in the background of a shell, where SIGINT is ignored
+    python3 - "$FASTPATH" "$MNT/short-lived" <<'PYTHON' || status=$?
+import signal, subprocess, sys, time
+process = subprocess.Popen([sys.argv[1], "send-reada", "--data", "--passes", "1000", sys.argv[2]],
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+time.sleep(1)
+process.send_signal(signal.SIGINT)
+sys.exit(process.wait(60) != -signal.SIGINT)
+PYTHON
+    [ "$status" -eq 0 ] || fail "did not end by SIGINT: $status"
+    # the kernel does not let go of what is being sent
+    "$BTRFS" property set "$MNT/short-lived" ro false
+    "$BTRFS" subvolume delete "$MNT/short-lived" >/dev/null
+}
+
+@test "progress with a bar and the time left, where it was asked for" {
+    run -0 --separate-stderr send_reada --data --no-progress --passes 2 "$MNT/first"
+    [ -z "$stderr" ] || fail "$stderr"
+    # a stream that takes its time
+    "$BTRFS" send -q "$MNT/first" >"$BATS_TEST_TMPDIR/stream"
+    run -0 --separate-stderr send_reada --progress --decode - \
+        < <(head -c 100000 "$BATS_TEST_TMPDIR/stream"; sleep 2.5; tail -c +100001 "$BATS_TEST_TMPDIR/stream")
+    [[ $stderr == *" commands, "* ]] || fail "$stderr"
+    run -0 --separate-stderr send_reada --data --progress --passes 200 "$MNT/first"
+    [[ $stderr == *'['*'#'*'] '*'% '*' left'* ]] || fail "$stderr"
+}
