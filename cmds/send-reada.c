@@ -8,7 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
 
 #include "caches.h"
 #include "cleanup.h"
@@ -750,6 +754,9 @@ static int look_at(struct opened *opened)
 		return refuse("cannot examine", opened->path, ret);
 	if (!opened->root.read_only)
 		return refuse("subvolume is not read-only:", opened->path, 0);
+	/* It has no name, and a stream needs one. */
+	if (opened->subvolid == BTRFS_FS_TREE_OBJECTID)
+		return refuse("the top level of a filesystem cannot be sent:", opened->path, 0);
 	return 0;
 }
 
@@ -1076,9 +1083,12 @@ static bool is_damaged(struct report *report, int ret)
 static int report_stream(struct report *report, int fd)
 {
 	struct reading *reading = &report->reading;
+	struct stat status;
 	int ret;
 
 	ret = reading_init(reading, report->arguments);
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		reading->expected_bytes = status.st_size;
 	if (ret == 0)
 		ret = read_all(reading, fd);
 	report->passes[0].elapsed_ns = monotonic_ns() - reading->started_ns;

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <btrfs/ioctl.h>
@@ -17,6 +18,12 @@
 /* What may wait in the pipe: as much as anybody may ask for, so that neither side waits often. */
 #define PIPE_SIZE (1 << 20)
 #define READ_SIZE (256 << 10)
+/*
+ * A stream without data comes a few bytes at a time, and waking up for each of them costs more than
+ * they are worth: let this many gather, or this long. The pipe does not get full by that.
+ */
+#define ENOUGH (64 << 10)
+#define PAUSE_NS 1000000
 
 struct sender {
 	int fd;
@@ -58,6 +65,14 @@ static struct btrfs_ioctl_send_args arguments_of(const struct send_request *requ
 	return arguments;
 }
 
+static void pause_after(ssize_t size)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	if (size < ENOUGH)
+		nanosleep(&pause, NULL);
+}
+
 static int read_stream(int input, send_reader *reader, void *data)
 {
 	CLEANUP_FREE char *buffer = malloc(READ_SIZE);
@@ -75,6 +90,7 @@ static int read_stream(int input, send_reader *reader, void *data)
 		ret = reader(data, buffer, size);
 		if (ret < 0)
 			return ret;
+		pause_after(size);
 	}
 }
 

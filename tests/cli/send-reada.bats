@@ -348,6 +348,10 @@ expect_error() {
     expect_error "cannot open '$MNT/fifo': Not a directory" "$MNT/fifo"
     expect_error "cannot open '$MNT/first/inline': Not a directory" "$MNT/first/inline"
     expect_error "not a btrfs filesystem: '/proc'" /proc
+    "$BTRFS" property set "$MNT" ro true
+    run -1 --separate-stderr send_reada "$MNT"
+    "$BTRFS" property set "$MNT" ro false
+    [ "$stderr" = "ERROR: the top level of a filesystem cannot be sent: '$MNT'" ] || fail "$stderr"
     run -1 --separate-stderr send_reada_json "$MNT/missing"
     expect_json '.["send-reada"]' null
 }

@@ -82,7 +82,7 @@ static int remove_root(void **state)
 
 static void make_directory(const char *path)
 {
-	char name[200];
+	char name[400];
 
 	snprintf(name, sizeof(name), "%s/%s", root, path);
 	assert_int_equal(mkdir(name, 0700), 0);
