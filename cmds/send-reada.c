@@ -26,6 +26,7 @@
 #include "progress.h"
 #include "saturate.h"
 #include "send-estimate.h"
+#include "send-extents.h"
 #include "send-stream.h"
 #include "send-subvolume.h"
 #include "send-top.h"
@@ -240,6 +241,8 @@ struct reading {
 	char *name;
 	/* with --top */
 	struct send_top *top;
+	/* where data is to be sent as it is compressed, but is not in the stream */
+	struct send_extents *extents;
 	size_t page_size;
 	/* how much there will be, 0: nobody knows */
 	uint64_t expected_bytes;
@@ -297,26 +300,52 @@ static int count_for_top(struct send_top *top, const struct send_command *comman
 	}
 }
 
+/* What COMMAND would be in a stream with data. */
+struct with_data {
+	uint64_t bytes;
+	uint64_t data_bytes;
+};
+
+static int estimate_command(const struct reading *reading, const struct send_command *command,
+			    struct with_data *ret_with_data)
+{
+	struct file_extent extent;
+	int ret = 0;
+
+	*ret_with_data = (struct with_data){
+		send_estimate_size(command, reading->stream.protocol, reading->page_size),
+		command->type == SEND_UPDATE_EXTENT ? command->length : command->data_bytes,
+	};
+	if (reading->extents && command->type == SEND_UPDATE_EXTENT)
+		ret = send_extents_find(reading->extents, command, &extent);
+	if (ret > 0 && send_estimate_is_encoded(&extent, command->length))
+		*ret_with_data = (struct with_data){
+			send_estimate_encoded_size(command, &extent),
+			extent.disk_bytes,
+		};
+	return ret < 0 ? ret : 0;
+}
+
 static int count_command(struct reading *reading, const struct send_command *command)
 {
 	struct tally *tally = &reading->tally;
-	uint64_t bytes;
+	struct with_data with_data;
+	int ret;
 
-	bytes = send_estimate_size(command, reading->stream.protocol, reading->page_size);
+	ret = estimate_command(reading, command, &with_data);
+	if (ret < 0)
+		return ret;
 	tally->counts[command->type]++;
 	tally->bytes[command->type] += command->size;
 	tally->command_count++;
-	tally->estimated_bytes = saturating_add(tally->estimated_bytes, bytes);
-	tally->data_bytes = saturating_add(tally->data_bytes,
-					   command->type == SEND_UPDATE_EXTENT ?
-						   command->length :
-						   command->data_bytes);
+	tally->estimated_bytes = saturating_add(tally->estimated_bytes, with_data.bytes);
+	tally->data_bytes = saturating_add(tally->data_bytes, with_data.data_bytes);
 	if (!reading->name && (command->type == SEND_SUBVOL || command->type == SEND_SNAPSHOT)) {
 		reading->name = strdup(command->path);
 		if (!reading->name)
 			return -ENOMEM;
 	}
-	return reading->top ? count_for_top(reading->top, command, bytes) : 0;
+	return reading->top ? count_for_top(reading->top, command, with_data.bytes) : 0;
 }
 
 /* A send_reader. */
@@ -348,6 +377,7 @@ static int reading_init(struct reading *reading, const struct arguments *argumen
 
 static void reading_free(struct reading *reading)
 {
+	send_extents_free(reading->extents);
 	send_top_free(reading->top);
 	free(reading->name);
 }
@@ -553,10 +583,8 @@ static void print_sums(const struct report *report)
 
 	printf("Data: %s\n", format_size(first, report->reading.tally.data_bytes, sizes));
 	if (report->reading.tally.counts[SEND_UPDATE_EXTENT])
-		printf("Stream with data: %s, %s\n",
-		       format_size(first, estimated_stream_bytes(&report->reading), sizes),
-		       report->arguments->compressed ? "or less where it is compressed" :
-						       "estimated");
+		printf("Stream with data: %s, estimated\n",
+		       format_size(first, estimated_stream_bytes(&report->reading), sizes));
 	if (report->pass_count && report->passes[0].device_known)
 		printf("Metadata: %s in the subvolume's tree, %s read%s\n",
 		       format_size(first, report->tree_bytes, sizes),
@@ -902,10 +930,13 @@ static void send_failed(const struct reading *reading, const char *path, int ret
 
 static int send_once(const struct send_request *request, const char *path, struct reading *reading)
 {
-	int ret;
+	int ret = 0;
 
+	if (request->compressed && !request->data)
+		ret = send_extents_new(&reading->extents, request->fd);
 	reading->started_ns = monotonic_ns();
-	ret = send_subvolume(request, read_piece, reading);
+	if (ret == 0)
+		ret = send_subvolume(request, read_piece, reading);
 	if (ret == 0)
 		ret = send_stream_end(&reading->stream);
 	progress_clear();
@@ -1137,20 +1168,12 @@ static int settle_protocol(struct arguments *arguments)
 	return 0;
 }
 
-/* Only the stream itself tells how large compressed data is. */
-static void warn_of_compressed(const struct arguments *arguments)
-{
-	if (arguments->estimate && arguments->compressed && arguments->global->verbosity >= 0)
-		warning("compressed data is estimated as if it was not: the stream can be smaller");
-}
-
 static int make_report(struct report *report, struct arguments *arguments)
 {
 	if (arguments->decode)
 		return report_file(report);
 	if (settle_protocol(arguments) < 0)
 		return -1;
-	warn_of_compressed(arguments);
 	return report_send(report);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ int file_extent_parse(const struct tree_item *item, struct file_extent *ret_exte
 	case BTRFS_FILE_EXTENT_INLINE:
 		extent.is_inline = true;
 		extent.length = btrfs_stack_file_extent_ram_bytes(&raw);
+		extent.disk_bytes = item->size - inline_start;
 		break;
 	case BTRFS_FILE_EXTENT_PREALLOC:
 		extent.is_prealloc = true;
@@ -51,6 +53,7 @@ int file_extent_parse(const struct tree_item *item, struct file_extent *ret_exte
 		if (item->size < sizeof(raw))
 			return -EPROTO;
 		extent.disk_bytenr = btrfs_stack_file_extent_disk_bytenr(&raw);
+		extent.disk_bytes = le64toh(raw.disk_num_bytes);
 		extent.extent_offset = btrfs_stack_file_extent_offset(&raw);
 		extent.length = btrfs_stack_file_extent_num_bytes(&raw);
 		break;

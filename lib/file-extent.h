@@ -14,6 +14,8 @@ struct file_extent {
 	uint64_t length;
 	/* the data extent; 0 for a hole or inline data */
 	uint64_t disk_bytenr;
+	/* what the data extent, or the inline data, takes as it is stored */
+	uint64_t disk_bytes;
 	/* where in the (uncompressed) data extent the item starts */
 	uint64_t extent_offset;
 	/* transaction that wrote the extent, and the leaf that holds the item */

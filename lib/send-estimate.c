@@ -9,6 +9,8 @@
 #define KIB 1024
 #define COMMAND_HEADER_SIZE 10
 #define ATTRIBUTE_HEADER_SIZE 4
+#define U32_SIZE (ATTRIBUTE_HEADER_SIZE + sizeof(uint32_t))
+#define U64_SIZE (ATTRIBUTE_HEADER_SIZE + sizeof(uint64_t))
 /* Without a length. */
 #define DATA_HEADER_SIZE_V2 2
 
@@ -22,6 +24,11 @@ static uint64_t largest_write(uint32_t protocol, size_t page_size)
 	return (rest + compressed_max + page_size - 1) / page_size * page_size - rest;
 }
 
+static uint64_t path_size(const struct send_command *command)
+{
+	return ATTRIBUTE_HEADER_SIZE + strlen(command->path);
+}
+
 uint64_t send_estimate_size(const struct send_command *command, uint32_t protocol,
 			    size_t page_size)
 {
@@ -32,10 +39,26 @@ uint64_t send_estimate_size(const struct send_command *command, uint32_t protoco
 		return command->size;
 
 	count = command->length / most + !!(command->length % most);
-	around = COMMAND_HEADER_SIZE + ATTRIBUTE_HEADER_SIZE + strlen(command->path) +
-		 ATTRIBUTE_HEADER_SIZE + sizeof(uint64_t) +
+	around = COMMAND_HEADER_SIZE + path_size(command) + U64_SIZE +
 		 (protocol == 1 ? ATTRIBUTE_HEADER_SIZE : DATA_HEADER_SIZE_V2);
 	if (__builtin_mul_overflow(count, around, &all_around))
 		return UINT64_MAX;
 	return saturating_add(command->length, all_around);
+}
+
+bool send_estimate_is_encoded(const struct file_extent *extent, uint64_t length)
+{
+	return extent->is_compressed && extent->disk_bytes <= length;
+}
+
+uint64_t send_estimate_encoded_size(const struct send_command *command,
+				    const struct file_extent *extent)
+{
+	/* the offset, the length in the file, the length and the offset before it was compressed */
+	uint64_t around = COMMAND_HEADER_SIZE + path_size(command) + 4 * U64_SIZE +
+			  DATA_HEADER_SIZE_V2;
+
+	/* how it is compressed, and that it is not encrypted, of which inline data says nothing */
+	around += extent->is_inline ? U32_SIZE : 2 * U32_SIZE;
+	return saturating_add(extent->disk_bytes, around);
 }

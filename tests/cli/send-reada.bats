@@ -171,6 +171,10 @@ expect_estimate() {
         expect_estimate --proto $protocol -p "$MNT/second" "$MNT/first"
         expect_estimate --proto $protocol -c "$MNT/first" "$MNT/second"
     done
+    # as it is stored
+    expect_estimate --proto 2 --compressed-data "$MNT/first"
+    expect_estimate --proto 2 --compressed-data "$MNT/second"
+    expect_estimate --proto 2 --compressed-data -p "$MNT/first" "$MNT/second"
 }
 
 @test "stream bytes and data bytes are those of the stream" {
@@ -182,6 +186,16 @@ expect_estimate() {
     expect_json '.["send-reada"].stream_bytes' "$(bytes_of --no-data "$MNT/first")"
     expect_json '.["send-reada"].data_bytes' "$data"
     expect_json '.["send-reada"].command_bytes | add + 17' "$(bytes_of --no-data "$MNT/first")"
+}
+
+@test "--compressed-data: the data is as it is stored" {
+    run -0 send_reada_json --data --compressed-data "$MNT/first"
+    expect_json '.["send-reada"].protocol' 2
+    data=$(json '.["send-reada"].data_bytes')
+    run -0 send_reada_json --compressed-data "$MNT/first"
+    expect_json '.["send-reada"].data_bytes' "$data"
+    run -0 send_reada_json "$MNT/first"
+    expect_json ".[\"send-reada\"].data_bytes > $data" true
 }
 
 @test "--estimate prints one figure, and warns of an incremental stream that is larger than a full one" {

@@ -58,6 +58,7 @@ static void test_parse_regular(void **state)
 	assert_int_equal(extent.offset, MIB(1));
 	assert_int_equal(extent.length, KIB(8));
 	assert_int_equal(extent.disk_bytenr, MIB(5));
+	assert_int_equal(extent.disk_bytes, MIB(3));
 	assert_int_equal(extent.extent_offset, KIB(4));
 	assert_int_equal(extent.generation, 21);
 	assert_int_equal(extent.leaf_generation, LEAF_GENERATION);
@@ -140,6 +141,7 @@ static void test_parse_inline(void **state)
 	assert_int_equal(file_extent_parse(&item, &extent), 0);
 	assert_true(extent.is_inline);
 	assert_int_equal(extent.length, 5);
+	assert_int_equal(extent.disk_bytes, 5);
 	assert_int_equal(extent.generation, 21);
 	assert_int_equal(extent.disk_bytenr, 0);
 	assert_int_equal(extent.extent_offset, 0);

@@ -70,11 +70,40 @@ static void test_other_commands(void **state)
 	}
 }
 
+static void test_encoded(void **state)
+{
+	struct file_extent extent = { .disk_bytes = KIB(8), .is_compressed = true };
+	struct send_command command = update(KIB(128));
+
+	(void)state;
+	assert_int_equal(send_estimate_encoded_size(&command, &extent),
+			 10 + (4 + 5) + 4 * (4 + 8) + 2 * (4 + 4) + 2 + KIB(8));
+	extent.is_inline = true;
+	assert_int_equal(send_estimate_encoded_size(&command, &extent),
+			 10 + (4 + 5) + 4 * (4 + 8) + (4 + 4) + 2 + KIB(8));
+	extent.disk_bytes = UINT64_MAX;
+	assert_int_equal(send_estimate_encoded_size(&command, &extent), UINT64_MAX);
+}
+
+/* Not if it were more than without compression. */
+static void test_what_is_encoded(void **state)
+{
+	struct file_extent extent = { .disk_bytes = KIB(8), .is_compressed = true };
+
+	(void)state;
+	assert_true(send_estimate_is_encoded(&extent, KIB(8)));
+	assert_false(send_estimate_is_encoded(&extent, KIB(8) - 1));
+	extent.is_compressed = false;
+	assert_false(send_estimate_is_encoded(&extent, KIB(128)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_extents),
 		cmocka_unit_test(test_other_commands),
+		cmocka_unit_test(test_encoded),
+		cmocka_unit_test(test_what_is_encoded),
 	};
 
 	return cmocka_run_group_tests_name("send-estimate", tests, NULL, NULL);

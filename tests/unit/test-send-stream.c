@@ -138,28 +138,32 @@ static void test_ranges(void **state)
 	assert_int_equal(size, 0);
 }
 
-/* The path of one command is not that of the next. */
+/* What one command is about is not what the next one is about. */
 static void test_rename_and_after(void **state)
 {
 	struct send_command command;
 
 	(void)state;
 	made_header(&made, 1);
+	made_write(&made, "before", 4096, 10);
 	made_begin(&made, SEND_RENAME);
 	made_string(&made, SEND_A_PATH, "o257-8-0");
 	made_string(&made, SEND_A_PATH_TO, "name");
 	made_end(&made);
-	assert_int_equal(read_all(SIZE_MAX, &command), 1);
+	assert_int_equal(read_all(SIZE_MAX, &command), 2);
 	assert_string_equal(command.path, "o257-8-0");
 	assert_string_equal(command.path_to, "name");
+	assert_int_equal(command.offset, 0);
+	assert_int_equal(command.length, 0);
+	assert_int_equal(command.data_bytes, 0);
 	stream = (struct send_stream){ 0 };
 	made_path_command(&made, SEND_UTIMES, "");
-	assert_int_equal(read_all(SIZE_MAX, &command), 2);
+	assert_int_equal(read_all(SIZE_MAX, &command), 3);
 	assert_string_equal(command.path, "");
 	assert_string_equal(command.path_to, "");
 	stream = (struct send_stream){ 0 };
 	made_end_command(&made);
-	assert_int_equal(read_all(SIZE_MAX, &command), 3);
+	assert_int_equal(read_all(SIZE_MAX, &command), 4);
 	assert_int_equal(command.type, SEND_END);
 	assert_int_equal(command.size, COMMAND_HEADER_SIZE);
 }
