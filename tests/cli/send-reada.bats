@@ -130,6 +130,24 @@ expect_dumped_counts() {
     expect_dumped_counts --proto 2 --compressed-data "$MNT/first"
 }
 
+@test "without -p the parent is one of the clone sources, the one that btrfs send takes" {
+    "$BTRFS" subvolume create "$MNT/family" >/dev/null
+    for generation in 1 2 3; do
+        echo $generation >"$MNT/family/file $generation"
+        snapshot family family-$generation
+    done
+    run -0 send_reada_json -c "$MNT/family-1" -c "$MNT/family-2" "$MNT/family-3"
+    expect_json '.["send-reada"].parent' "$MNT/family-2"
+    expect_dumped_counts -c "$MNT/family-1" -c "$MNT/family-2" "$MNT/family-3"
+    expect_dumped_counts -c "$MNT/family-2" -c "$MNT/family-1" "$MNT/family-3"
+    # what it is a snapshot of comes before its siblings
+    "$BTRFS" subvolume snapshot -r "$MNT/family-1" "$MNT/family-1-1" >/dev/null
+    "$BTRFS" subvolume snapshot -r "$MNT/family-1" "$MNT/family-1-2" >/dev/null
+    run -0 send_reada_json -c "$MNT/family-1-1" -c "$MNT/family-1" "$MNT/family-1-2"
+    expect_json '.["send-reada"].parent' "$MNT/family-1"
+    expect_dumped_counts -c "$MNT/family-1-1" -c "$MNT/family-1" "$MNT/family-1-2"
+}
+
 @test "the tree has what a send has commands for" {
     local command all
 
