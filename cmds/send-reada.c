@@ -973,6 +973,15 @@ static int drop_caches(int fd)
 	return ret < 0 ? -1 : 0;
 }
 
+/* Linux 6.1 can keep all metadata that it has just written. */
+static void warn_if_not_cold(const struct report *report, const struct pass *pass)
+{
+	if (pass->cold && pass->device_known && !pass->device.reads &&
+	    report->arguments->global->verbosity >= 0)
+		warning("nothing was read: the kernel keeps the metadata in memory although "
+			"caches were dropped; mount anew for a cold pass");
+}
+
 static int send_pass(struct report *report, const struct source *source,
 		     const struct send_request *request, struct pass *pass)
 {
@@ -994,6 +1003,7 @@ static int send_pass(struct report *report, const struct source *source,
 		pass->device = device_stats_subtract(&after, &before);
 	else
 		pass->device_known = false;
+	warn_if_not_cold(report, pass);
 	return 0;
 }
 
