@@ -133,7 +133,7 @@ static error_t check_decode(const struct arguments *arguments)
 	return 0;
 }
 
-static error_t check_arguments(struct arguments *arguments)
+static error_t check_arguments(struct arguments *arguments, const struct argp_state *state)
 {
 	if (arguments->global->done)
 		return 0;
@@ -145,7 +145,8 @@ static error_t check_arguments(struct arguments *arguments)
 	if (arguments->decode)
 		return check_decode(arguments);
 	if (arguments->path_count != 1) {
-		error("exactly 1 subvolume expected, %d given", arguments->path_count);
+		fprintf(stderr, "%s: exactly 1 argument expected, %d given\n", state->name,
+			arguments->path_count);
 		return EINVAL;
 	}
 	if (arguments->compressed && arguments->protocol_given && arguments->protocol == 1) {
@@ -200,7 +201,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->path_count++;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments);
+		return check_arguments(arguments, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

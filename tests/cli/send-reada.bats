@@ -423,8 +423,10 @@ expect_error() {
 }
 
 @test "arguments that do not fit" {
-    expect_error "exactly 1 subvolume expected, 0 given"
-    expect_error "exactly 1 subvolume expected, 2 given" "$MNT/first" "$MNT/second"
+    run -1 --separate-stderr send_reada
+    [[ $stderr == *" send-reada: exactly 1 argument expected, 0 given" ]] || fail "$stderr"
+    run -1 --separate-stderr send_reada "$MNT/first" "$MNT/second"
+    [[ $stderr == *" send-reada: exactly 1 argument expected, 2 given" ]] || fail "$stderr"
     expect_error "unknown protocol '4': 0 to 3 expected" --proto 4 "$MNT/first"
     expect_error "unknown protocol '1x': 0 to 3 expected" --proto 1x "$MNT/first"
     expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
