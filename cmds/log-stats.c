@@ -36,7 +36,6 @@
 #define DEFAULT_EVERY 100
 #define MOST_FILES 100000000
 #define MOST_SECONDS 86400
-#define NANOSECONDS_PER_MILLISECOND 1000000
 /* The growth is told for as many entries. */
 #define GROWTH_STEP 1000
 
@@ -616,6 +615,11 @@ static void print_growth(const struct run *run)
 	       format_time(step, slope < 0 ? -(uint64_t)slope : (uint64_t)slope), GROWTH_STEP);
 }
 
+static uint64_t milliseconds(uint64_t count)
+{
+	return count * NANOSECONDS_PER_MILLISECOND;
+}
+
 /* What the whole file system did meanwhile. */
 static void print_commits(const struct run *run)
 {
@@ -625,8 +629,8 @@ static void print_commits(const struct run *run)
 		return;
 	printf("Commits: %" PRIu64 " of the file system, in %s\n",
 	       run->end.commits - run->begin.commits,
-	       format_time(text, (run->end.total_commit_ms - run->begin.total_commit_ms) *
-					 NANOSECONDS_PER_MILLISECOND));
+	       format_time(text,
+			   milliseconds(run->end.total_commit_ms - run->begin.total_commit_ms)));
 }
 
 static int print_report(const struct run *run)
@@ -851,11 +855,6 @@ struct watch_row {
 	struct commit_counters after;
 	struct counted counted;
 };
-
-static uint64_t milliseconds(uint64_t count)
-{
-	return count * NANOSECONDS_PER_MILLISECOND;
-}
 
 static int print_watch_row(struct table *table, const struct watch_row *row)
 {

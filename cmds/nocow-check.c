@@ -752,11 +752,6 @@ static struct failure exercise_scratch(struct scan *scan, int fd, struct exercis
 	return NO_FAILURE;
 }
 
-static uint64_t per_second(uint64_t amount, uint64_t elapsed_ns)
-{
-	return elapsed_ns ? (unsigned __int128)amount * NANOSECONDS_PER_SECOND / elapsed_ns : 0;
-}
-
 static void json_exercise(struct scan *scan, const struct exercise *exercise)
 {
 	const struct arguments *arguments = scan->arguments;

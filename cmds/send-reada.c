@@ -260,11 +260,6 @@ static void draw_bar(char bar[BAR_WIDTH + 1], uint64_t part, uint64_t whole)
 	bar[BAR_WIDTH] = '\0';
 }
 
-static uint64_t per_second(uint64_t count, uint64_t elapsed_ns)
-{
-	return elapsed_ns ? (unsigned __int128)count * NANOSECONDS_PER_SECOND / elapsed_ns : 0;
-}
-
 static void show_progress(const struct reading *reading)
 {
 	uint64_t elapsed = monotonic_ns() - reading->started_ns;

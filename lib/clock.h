@@ -6,6 +6,7 @@
 #include <time.h>
 
 #define NANOSECONDS_PER_SECOND 1000000000ULL
+#define NANOSECONDS_PER_MILLISECOND 1000000
 
 /* Nanoseconds of a clock that nobody sets. */
 static inline uint64_t monotonic_ns(void)
@@ -14,6 +15,12 @@ static inline uint64_t monotonic_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+/* COUNT in ELAPSED_NS as a rate; 0 if it took no time. */
+static inline uint64_t per_second(uint64_t count, uint64_t elapsed_ns)
+{
+	return elapsed_ns ? (unsigned __int128)count * NANOSECONDS_PER_SECOND / elapsed_ns : 0;
 }
 
 #endif

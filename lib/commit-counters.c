@@ -6,11 +6,10 @@
 
 #include <linux/btrfs.h>
 
+#include "clock.h"
 #include "commit-counters.h"
 #include "counters.h"
 #include "retry-ioctl.h"
-
-#define NANOSECONDS_PER_MILLISECOND 1000000
 
 static void read_stats(const char *root, const uint8_t fsid[FSID_SIZE],
 		       struct commit_counters *counters)

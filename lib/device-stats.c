@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "device-stats.h"
 #include "filesystem-id.h"
 #include "saturate.h"
 
 #define SECTOR_SIZE 512
-#define NANOSECONDS_PER_MILLISECOND 1000000
 
 /* The numbers of a "stat" file; later kernels have more. */
 enum { READS, READS_MERGED, READ_SECTORS, READ_MS, BUSY_MS = 9, QUEUE_MS, FIELD_COUNT };

@@ -124,7 +124,5 @@ int latency_figures_median(const struct latency_figures *figures, size_t count,
 
 uint64_t latency_calls_per_second(const struct latency_figures *figures)
 {
-	if (!figures->total)
-		return 0;
-	return (unsigned __int128)figures->calls * NANOSECONDS_PER_SECOND / figures->total;
+	return per_second(figures->calls, figures->total);
 }
