@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,26 +9,13 @@
 
 #include "cleanup.h"
 #include "counters.h"
+#include "decimal.h"
 #include "filesystem-id.h"
-
-static int parse_value(const char *text, const char *end, uint64_t *ret_value)
-{
-	uint64_t value = 0;
-
-	if (text == end)
-		return -EPROTO;
-	for (; text < end; text++) {
-		if (!isdigit((unsigned char)*text) || __builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
-			return -EPROTO;
-	}
-	*ret_value = value;
-	return 0;
-}
 
 static int parse_line(const char *line, const char *end, struct counter *ret_counter)
 {
 	const char *space = memchr(line, ' ', end - line);
+	const char *digits;
 	size_t length;
 
 	if (!space)
@@ -40,7 +26,8 @@ static int parse_line(const char *line, const char *end, struct counter *ret_cou
 
 	memcpy(ret_counter->name, line, length);
 	ret_counter->name[length] = '\0';
-	return parse_value(space + 1, end, &ret_counter->value);
+	digits = space + 1;
+	return decimal_read(&digits, end, &ret_counter->value) && digits == end ? 0 : -EPROTO;
 }
 
 int counters_parse(const char *text, size_t size, struct counters *ret_counters)

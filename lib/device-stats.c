@@ -12,6 +12,7 @@
 
 #include "cleanup.h"
 #include "clock.h"
+#include "decimal.h"
 #include "device-stats.h"
 #include "filesystem-id.h"
 #include "saturate.h"
@@ -21,27 +22,12 @@
 /* The numbers of a "stat" file; later kernels have more. */
 enum { READS, READS_MERGED, READ_SECTORS, READ_MS, BUSY_MS = 9, QUEUE_MS, FIELD_COUNT };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Moves *TEXT behind the next number. Returns false if there is none, or if it is too large. */
 static bool parse_number(const char **text, const char *end, uint64_t *ret_number)
 {
-	uint64_t number = 0;
-
 	while (*text < end && **text == ' ')
 		(*text)++;
-	if (*text == end || !is_digit(**text))
-		return false;
-	for (; *text < end && is_digit(**text); (*text)++)
-		if (__builtin_mul_overflow(number, 10, &number) ||
-		    __builtin_add_overflow(number, **text - '0', &number))
-			return false;
-
-	*ret_number = number;
-	return true;
+	return decimal_read(text, end, ret_number);
 }
 
 static bool scale(uint64_t *number, uint64_t factor)

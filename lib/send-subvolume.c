@@ -12,6 +12,7 @@
 #include <btrfs/ioctl.h>
 
 #include "cleanup.h"
+#include "decimal.h"
 #include "retry-ioctl.h"
 #include "send-subvolume.h"
 
@@ -139,18 +140,12 @@ int send_subvolume(const struct send_request *request, send_reader *reader, void
 
 int send_protocol_parse(const char *text, size_t size, uint32_t *ret_protocol)
 {
-	uint32_t protocol = 0;
+	const char *end = text + size;
+	uint64_t protocol;
 
-	if (size && text[size - 1] == '\n')
-		size--;
-	if (!size || size > 9)
-		return -EPROTO;
-	for (size_t i = 0; i < size; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return -EPROTO;
-		protocol = 10 * protocol + (text[i] - '0');
-	}
-	if (!protocol)
+	if (size && end[-1] == '\n')
+		end--;
+	if (end - text > 9 || !decimal_read(&text, end, &protocol) || text != end || !protocol)
 		return -EPROTO;
 
 	*ret_protocol = protocol;

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <string.h>
+
+#include "decimal.h"
+#include "test.h"
+
+/* Reads SIZE bytes of TEXT, and expects NUMBER and REST behind it. */
+static void expect(const char *text, size_t size, uint64_t number, const char *rest)
+{
+	const char *at = text;
+	uint64_t found = 1;
+
+	assert_true(decimal_read(&at, text + size, &found));
+	assert_int_equal(found, number);
+	assert_ptr_equal(at, text + (strlen(text) - strlen(rest)));
+}
+
+static void refuse(const char *text)
+{
+	const char *at = text;
+	uint64_t found = 1;
+
+	assert_false(decimal_read(&at, text + strlen(text), &found));
+	assert_ptr_equal(at, text);
+	assert_int_equal(found, 1);
+}
+
+static void test_numbers(void **state)
+{
+	(void)state;
+	expect("0", 1, 0, "");
+	expect("007 8", 5, 7, " 8");
+	expect("12x", 3, 12, "x");
+	expect("18446744073709551615\n", 21, UINT64_MAX, "\n");
+	expect("1234", 2, 12, "34");
+}
+
+static void test_no_numbers(void **state)
+{
+	static const char *const texts[] = {
+		"", " 1", "-1", "+1", "x", "18446744073709551616", "18446744073709551620",
+		"99999999999999999999999",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		refuse(texts[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_no_numbers),
+	};
+
+	return cmocka_run_group_tests_name("decimal", tests, NULL, NULL);
+}
