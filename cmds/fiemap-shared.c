@@ -693,22 +693,13 @@ static void json_owner(struct json_writer *json, const struct extent_owner *owne
 		       const struct owner_name *name)
 {
 	json_begin_object(json, NULL);
-	if (name->subvolume)
-		json_add_name(json, "subvolume", name->subvolume);
-	else
-		json_add_null(json, "subvolume");
+	json_add_name(json, "subvolume", name->subvolume);
 	json_add_uint(json, "subvolid", owner->subvolid);
 	json_add_uint(json, "inode", owner->inode);
-	if (name->names && name->names[0])
-		json_add_name(json, "path", name->names[0]);
-	else
-		json_add_null(json, "path");
+	json_add_name(json, "path", name->names ? name->names[0] : NULL);
 	json_add_names(json, "paths", name->names ? name->names : no_names);
 	json_add_bool(json, "paths_complete", name->complete);
-	if (name->directory)
-		json_add_name(json, "mounted_at", name->directory);
-	else
-		json_add_null(json, "mounted_at");
+	json_add_name(json, "mounted_at", name->directory);
 	json_add_uint(json, "extent_count", owner->extent_count);
 	json_add_uint(json, "bytes", owner->bytes);
 	json_end_object(json);
@@ -848,10 +839,7 @@ static void report_timing(struct details *details, const struct share_timing *ti
 		json_begin_object(json, "timing");
 		json_add_uint(json, "map_ns", timing->map_ns);
 		json_add_uint(json, "shared_check_ns", timing->shared_check_ns);
-		if (cold_ns)
-			json_add_uint(json, "cold_ns", *cold_ns);
-		else
-			json_add_null(json, "cold_ns");
+		json_add_known_uint(json, "cold_ns", cold_ns, cold_ns ? *cold_ns : 0);
 		json_end_object(json);
 		return;
 	}

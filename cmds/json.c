@@ -124,6 +124,14 @@ void json_add_null(struct json_writer *json, const char *key)
 	fputs("null", json->stream);
 }
 
+void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_add_uint(json, key, value);
+	else
+		json_add_null(json, key);
+}
+
 void json_add_string(struct json_writer *json, const char *key, const char *value)
 {
 	begin_member(json, key);
@@ -150,6 +158,10 @@ static void add_encoding(struct json_writer *json, const char *key)
 
 void json_add_name(struct json_writer *json, const char *key, const char *name)
 {
+	if (!name) {
+		json_add_null(json, key);
+		return;
+	}
 	if (name_is_utf8(name)) {
 		json_add_string(json, key, name);
 		return;

@@ -31,11 +31,13 @@ void json_add_uint(struct json_writer *json, const char *key, uint64_t value);
 void json_add_int(struct json_writer *json, const char *key, int64_t value);
 void json_add_bool(struct json_writer *json, const char *key, bool value);
 void json_add_null(struct json_writer *json, const char *key);
+/* null where it is not KNOWN */
+void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value);
 /* VALUE must be UTF-8. */
 void json_add_string(struct json_writer *json, const char *key, const char *value);
 
 /*
- * A file name in an object. One that is not UTF-8 is written as escape_name() has it, and a
+ * A file name in an object; null if NAME is NULL. One that is not UTF-8 is written as escape_name() has it, and a
  * member KEY_encoding with the value "escaped" follows.
  */
 void json_add_name(struct json_writer *json, const char *key, const char *name);

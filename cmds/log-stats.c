@@ -715,15 +715,11 @@ static void json_growth(struct json_writer *json, const struct run *run)
 
 static void json_commits(struct json_writer *json, const struct run *run)
 {
-	if (!run->begin.stats_known || !run->end.stats_known) {
-		json_add_null(json, "commits");
-		json_add_null(json, "commit_ns");
-		return;
-	}
-	json_add_uint(json, "commits", run->end.commits - run->begin.commits);
-	json_add_uint(json, "commit_ns",
-		      (run->end.total_commit_ms - run->begin.total_commit_ms) *
-			      NANOSECONDS_PER_MILLISECOND);
+	bool known = run->begin.stats_known && run->end.stats_known;
+
+	json_add_known_uint(json, "commits", known, run->end.commits - run->begin.commits);
+	json_add_known_uint(json, "commit_ns", known,
+			    milliseconds(run->end.total_commit_ms - run->begin.total_commit_ms));
 }
 
 static void json_report(struct json_writer *json, const struct run *run)
@@ -882,14 +878,6 @@ static int print_watch_row(struct table *table, const struct watch_row *row)
 	return ret ? -ENOMEM : table_flush(table);
 }
 
-static void json_known(struct json_writer *json, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		json_add_uint(json, key, value);
-	else
-		json_add_null(json, key);
-}
-
 static void json_watch_row(struct json_writer *json, const struct watch_row *row)
 {
 	const struct commit_counters *after = &row->after, *before = &row->before;
@@ -897,12 +885,12 @@ static void json_watch_row(struct json_writer *json, const struct watch_row *row
 
 	json_begin_object(json, NULL);
 	json_add_uint(json, "elapsed_ns", row->elapsed_ns);
-	json_known(json, "generation", after->generation_known, after->generation);
-	json_known(json, "commits", known, after->commits - before->commits);
-	json_known(json, "commit_ns", known,
-		   milliseconds(after->total_commit_ms - before->total_commit_ms));
-	json_known(json, "last_commit_ns", known, milliseconds(after->last_commit_ms));
-	json_known(json, "longest_commit_ns", known, milliseconds(after->max_commit_ms));
+	json_add_known_uint(json, "generation", after->generation_known, after->generation);
+	json_add_known_uint(json, "commits", known, after->commits - before->commits);
+	json_add_known_uint(json, "commit_ns", known,
+			    milliseconds(after->total_commit_ms - before->total_commit_ms));
+	json_add_known_uint(json, "last_commit_ns", known, milliseconds(after->last_commit_ms));
+	json_add_known_uint(json, "longest_commit_ns", known, milliseconds(after->max_commit_ms));
 	counted_report(&row->counted, json);
 	json_end_object(json);
 }

@@ -403,10 +403,7 @@ static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
 	json_add_uint(json, "direct_only_bytes", sums->bytes[NOCOW_REASON_DIRECT_ONLY]);
 	json_add_uint(json, "delalloc_bytes", sums->bytes[NOCOW_REASON_DELALLOC]);
 	json_add_uint(json, "unknown_bytes", sums->bytes[NOCOW_REASON_UNKNOWN]);
-	if (sums->csum_asked_bytes)
-		json_add_uint(json, "csum_bytes", sums->csum_bytes);
-	else
-		json_add_null(json, "csum_bytes");
+	json_add_known_uint(json, "csum_bytes", sums->csum_asked_bytes, sums->csum_bytes);
 
 	json_begin_object(json, "reason_bytes");
 	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
@@ -770,18 +767,13 @@ static void json_exercise(struct scan *scan, const struct exercise *exercise)
 	json_add_uint(json, "bytes_per_second", per_second(written->bytes, written->elapsed_ns));
 	json_add_uint(json, "writes_per_second", per_second(written->count, written->elapsed_ns));
 	json_add_uint(json, "moved_bytes", verdict->moved_bytes);
-	if (exercise->predicted)
-		json_add_uint(json, "predicted_nocow_bytes", verdict->predicted_bytes);
-	else
-		json_add_null(json, "predicted_nocow_bytes");
-	if (verdict->writes_known)
-		json_add_uint(json, "proved_writes_in_place", verdict->proved_writes);
-	else
-		json_add_null(json, "proved_writes_in_place");
-	if (verdict->writes_known && exercise->predicted)
-		json_add_uint(json, "predicted_writes_in_place", verdict->predicted_writes);
-	else
-		json_add_null(json, "predicted_writes_in_place");
+	json_add_known_uint(json, "predicted_nocow_bytes", exercise->predicted,
+			    verdict->predicted_bytes);
+	json_add_known_uint(json, "proved_writes_in_place", verdict->writes_known,
+			    verdict->proved_writes);
+	json_add_known_uint(json, "predicted_writes_in_place",
+			    verdict->writes_known && exercise->predicted,
+			    verdict->predicted_writes);
 	counted_report(&exercise->counted, json);
 	json_end_object(json);
 }

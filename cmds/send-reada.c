@@ -399,6 +399,13 @@ struct pass {
 	bool device_known;
 };
 
+static void pass_measure(struct pass *pass, const struct reading *reading)
+{
+	pass->elapsed_ns = monotonic_ns() - reading->started_ns;
+	pass->stream_bytes = reading->stream.position;
+	pass->command_count = reading->tally.command_count;
+}
+
 struct report {
 	const struct arguments *arguments;
 	/* the subvolume as it was named, or as a decoded stream calls it */
@@ -629,10 +636,8 @@ static void json_device(struct json_writer *json, const struct pass *pass)
 	json_add_uint(json, "device_count", device->device_count);
 	json_add_uint(json, "reads", device->reads);
 	json_add_uint(json, "read_bytes", device->read_bytes);
-	if (device->reads)
-		json_add_uint(json, "mean_read_bytes", device->read_bytes / device->reads);
-	else
-		json_add_null(json, "mean_read_bytes");
+	json_add_known_uint(json, "mean_read_bytes", device->reads,
+			    device->reads ? device->read_bytes / device->reads : 0);
 	json_add_uint(json, "read_ns", device->read_ns);
 	json_add_uint(json, "busy_ns", device->busy_ns);
 	json_end_object(json);
@@ -686,40 +691,24 @@ static int json_top(struct json_writer *json, const struct report *report)
 	return 0;
 }
 
-static void json_name(struct json_writer *json, const char *key, const char *name)
-{
-	if (name)
-		json_add_name(json, key, name);
-	else
-		json_add_null(json, key);
-}
-
-static void json_uint_or_null(struct json_writer *json, const char *key, uint64_t value)
-{
-	if (value)
-		json_add_uint(json, key, value);
-	else
-		json_add_null(json, key);
-}
-
 static int json_report(struct json_writer *json, const struct report *report)
 {
 	const struct reading *reading = &report->reading;
 	const struct tally *tally = &reading->tally;
 	int ret;
 
-	json_name(json, "subvolume", report->subvolume);
-	json_name(json, "parent", report->parent);
-	json_uint_or_null(json, "protocol", reading->stream.protocol);
+	json_add_name(json, "subvolume", report->subvolume);
+	json_add_name(json, "parent", report->parent);
+	json_add_known_uint(json, "protocol", reading->stream.protocol, reading->stream.protocol);
 	json_commands(json, "commands", tally, tally->counts);
 	json_commands(json, "command_bytes", tally, tally->bytes);
 	json_add_uint(json, "command_count", tally->command_count);
 	json_add_uint(json, "stream_bytes", reading->stream.position);
 	json_add_uint(json, "data_bytes", tally->data_bytes);
 	json_add_uint(json, "estimated_bytes", estimated_stream_bytes(reading));
-	json_uint_or_null(json, "full_estimated_bytes", report->full_bytes);
+	json_add_known_uint(json, "full_estimated_bytes", report->full_bytes, report->full_bytes);
 	json_pass(json, &report->passes[0]);
-	json_uint_or_null(json, "metadata_bytes", report->tree_bytes);
+	json_add_known_uint(json, "metadata_bytes", report->tree_bytes, report->tree_bytes);
 	json_passes(json, report);
 	ret = json_top(json, report);
 	counted_report(&report->counted, json);
@@ -991,9 +980,7 @@ static int send_pass(struct report *report, const struct source *source,
 	ret = send_once(request, report->subvolume, reading);
 	if (ret < 0)
 		return ret;
-	pass->elapsed_ns = monotonic_ns() - reading->started_ns;
-	pass->stream_bytes = reading->stream.position;
-	pass->command_count = reading->tally.command_count;
+	pass_measure(pass, reading);
 	if (pass->device_known &&
 	    device_stats_read(NULL, source->subvolume.fsid, &after) == 0)
 		pass->device = device_stats_subtract(&after, &before);
@@ -1128,9 +1115,7 @@ static int report_stream(struct report *report, int fd)
 		reading->expected_bytes = status.st_size;
 	if (ret == 0)
 		ret = read_all(reading, fd);
-	report->passes[0].elapsed_ns = monotonic_ns() - reading->started_ns;
-	report->passes[0].stream_bytes = reading->stream.position;
-	report->passes[0].command_count = reading->tally.command_count;
+	pass_measure(&report->passes[0], reading);
 	progress_clear();
 	if (ret < 0 && !is_damaged(report, ret)) {
 		error_path("cannot read", report->arguments->decode, ret);

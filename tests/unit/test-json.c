@@ -218,6 +218,19 @@ static void test_other_name(void **state)
 	json_object_put(object);
 }
 
+static void test_what_is_not_known(void **state)
+{
+	(void)state;
+	json_add_name(&json, "path", NULL);
+	json_add_known_uint(&json, "reads", false, 7);
+	json_add_known_uint(&json, "bytes", true, 7);
+	assert_text(HEADER ",\n"
+			   "  \"path\": null,\n"
+			   "  \"reads\": null,\n"
+			   "  \"bytes\": 7\n"
+			   "}\n");
+}
+
 static const char *name_at(struct json_object *array, size_t index)
 {
 	return json_object_get_string(json_object_array_get_idx(array, index));
@@ -270,6 +283,7 @@ int main(void)
 		JSON_TEST(test_escapes),
 		JSON_TEST(test_utf8_name),
 		JSON_TEST(test_other_name),
+		JSON_TEST(test_what_is_not_known),
 		JSON_TEST(test_utf8_names),
 		JSON_TEST(test_other_names),
 	};
