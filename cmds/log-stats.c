@@ -44,6 +44,7 @@
 struct arguments {
 	struct global_options *global;
 	const char *directory;
+	int directory_count;
 	uint64_t files;
 	/* 0: not said */
 	uint64_t every;
@@ -122,10 +123,8 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 {
 	if (arguments->global->done)
 		return 0;
-	if (!arguments->directory) {
-		fprintf(stderr, "%s: exactly 1 argument expected, 0 given\n", state->name);
+	if (expect_one_argument(state, arguments->directory_count))
 		return EINVAL;
-	}
 	if (arguments->check != !!arguments->max_ns) {
 		error("--check and --max-ms belong together");
 		return EINVAL;
@@ -147,18 +146,6 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		      arguments->every, arguments->files);
 		return EINVAL;
 	}
-	return 0;
-}
-
-static error_t parse_argument(struct arguments *arguments, char *text,
-			      const struct argp_state *state)
-{
-	if (arguments->directory) {
-		fprintf(stderr, "%s: exactly 1 argument expected, %d given\n", state->name,
-			state->argc - state->next + 2);
-		return EINVAL;
-	}
-	arguments->directory = text;
 	return 0;
 }
 
@@ -190,7 +177,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return parse_time("milliseconds", text, MOST_SECONDS * UINT64_C(1000),
 				  NANOSECONDS_PER_MILLISECOND, &arguments->max_ns);
 	case ARGP_KEY_ARG:
-		return parse_argument(arguments, text, state);
+		arguments->directory = text;
+		arguments->directory_count++;
+		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = arguments->global;
 		return 0;

@@ -71,6 +71,14 @@ error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t 
 	return 0;
 }
 
+error_t expect_one_argument(const struct argp_state *state, int count)
+{
+	if (count == 1)
+		return 0;
+	fprintf(stderr, "%s: exactly 1 argument expected, %d given\n", state->name, count);
+	return EINVAL;
+}
+
 static error_t parse_format(struct global_options *global, const char *format)
 {
 	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {

@@ -24,6 +24,9 @@ extern const struct argp global_argp;
 /* An option's number of WHAT, from 1 to MOST. Returns EINVAL for anything else, and complains. */
 error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count);
 
+/* Returns EINVAL where a command got COUNT arguments instead of 1, and complains. */
+error_t expect_one_argument(const struct argp_state *state, int count);
+
 /* For argp_parse(): errors return instead of ending the program, -h is ours. */
 #define OPTIONS_ARGP_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
 

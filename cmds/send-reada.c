@@ -144,11 +144,8 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 	}
 	if (arguments->decode)
 		return check_decode(arguments);
-	if (arguments->path_count != 1) {
-		fprintf(stderr, "%s: exactly 1 argument expected, %d given\n", state->name,
-			arguments->path_count);
+	if (expect_one_argument(state, arguments->path_count))
 		return EINVAL;
-	}
 	if (arguments->compressed && arguments->protocol_given && arguments->protocol == 1) {
 		error("--compressed-data needs protocol 2 or later");
 		return EINVAL;
