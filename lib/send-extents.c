@@ -45,11 +45,6 @@ void send_extents_free(struct send_extents *extents)
 	free(extents);
 }
 
-void send_extents_freep(struct send_extents **extents)
-{
-	send_extents_free(*extents);
-}
-
 /* A name of the stream can be one that the file has for a while only. */
 static int begin_file(struct send_extents *extents, const struct send_command *command)
 {

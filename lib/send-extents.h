@@ -14,7 +14,6 @@ struct send_extents;
  */
 int send_extents_new(struct send_extents **ret_extents, int fd);
 void send_extents_free(struct send_extents *extents);
-void send_extents_freep(struct send_extents **extents);
 
 /*
  * The item that the part of the file begins in that COMMAND, an update of an extent, is about.

@@ -41,11 +41,6 @@ void send_top_free(struct send_top *top)
 	free(top);
 }
 
-void send_top_freep(struct send_top **top)
-{
-	send_top_free(*top);
-}
-
 static struct send_top_file *find(struct send_top *top, const char *path)
 {
 	for (size_t i = 0; i < top->count; i++)

@@ -19,7 +19,6 @@ struct send_top;
  */
 int send_top_new(struct send_top **ret_top, size_t most);
 void send_top_free(struct send_top *top);
-void send_top_freep(struct send_top **top);
 
 /* BYTES more of the file PATH. Returns 0, or -ENOMEM. */
 int send_top_add(struct send_top *top, const char *path, uint64_t bytes);
