@@ -135,31 +135,37 @@ kinds() {
     [ "$(json '.["log-stats"].commits')" -ge 20 ]
 }
 
-@test "without the log, while others write, no fsync is taken for a log commit" {
-    mount -o remount,notreelog "$MNT"
-    (while :; do
-        touch "$DIR/another"
-        rm "$DIR/another"
-    done) 3>&- &
+others_write() {
+    touch "$DIR/another"
+    rm "$DIR/another"
+}
+
+others_commit() {
+    touch "$DIR/another"
+    sync -f "$DIR"
+}
+
+# log_stats_beside FUNCTION OPTION...: while FUNCTION goes on and on
+log_stats_beside() {
+    local others=$1
+
+    (while :; do "$others"; done) 3>&- &
     pid=$!
-    run --separate-stderr log_stats_json --files 400 --every 20 "$DIR"
+    run --separate-stderr log_stats_json "${@:2}" "$DIR"
     kill "$pid"
     finish || true
     [ "$status" -eq 0 ]
+}
+
+@test "without the log, while others write, no fsync is taken for a log commit" {
+    mount -o remount,notreelog "$MNT"
+    log_stats_beside others_write --files 400 --every 20
     expect_json '.["log-stats"].log_commits' 0
     [ "$(json '.["log-stats"].full_commits')" -ge 15 ]
 }
 
 @test "while others commit all the time, fsyncs are not taken for full commits" {
-    (while :; do
-        touch "$DIR/another"
-        sync -f "$DIR"
-    done) 3>&- &
-    pid=$!
-    run --separate-stderr log_stats_json --files 4000 --every 20 "$DIR"
-    kill "$pid"
-    finish || true
-    [ "$status" -eq 0 ]
+    log_stats_beside others_commit --files 4000 --every 20
     [ "$(json '.["log-stats"] | .log_commits + .full_commits + .uncertain')" -eq 200 ]
     [ "$(json '.["log-stats"].log_commits')" -ge 50 ]
     # In the microseconds before an fsync somebody else's commit may begin, the more so if this
