@@ -9,6 +9,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests/kernel"))
+sys.dont_write_bytecode = True
+
 TRACING = "/sys/kernel/debug/tracing"
 
 
@@ -38,17 +41,6 @@ def new_btrfs(image, size, *options):
     run("mkfs.btrfs", "-q", image)
     with mounted(image, ",".join(("loop",) + options)) as mount_point:
         yield mount_point
-
-
-def counters(mount_point):
-    """What the kernel counted since the file system was mounted; nothing if it does not count."""
-    fsid = subprocess.run(["findmnt", "-n", "-o", "UUID", mount_point], check=True, stdout=subprocess.PIPE,
-                          text=True).stdout.strip()
-    try:
-        with open(f"/sys/fs/btrfs/{fsid}/fastpath_stats", encoding="ascii") as file:
-            return {name: int(value) for name, value in map(str.split, file)}
-    except FileNotFoundError:
-        return {}
 
 
 def histogram(values, bins=10):

@@ -9,6 +9,7 @@ import fcntl
 import mmap
 import os
 import struct
+import subprocess
 
 BLOCK = 4096
 
@@ -18,6 +19,7 @@ FS_NOCOW_FL = 0x00800000
 FS_IOC_FIEMAP = 0xC020660B
 FICLONERANGE = 0x4020940D
 BTRFS_IOC_SYNC = 0x9408
+BTRFS_IOC_SEND = 0x40489426
 BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
 BTRFS_IOC_INO_LOOKUP = 0xD0009412
 
@@ -92,11 +94,31 @@ def sync_file_system(fd):
     fcntl.ioctl(fd, BTRFS_IOC_SYNC)
 
 
+def send(subvolume, stream):
+    """The whole read-only subvolume, without a parent and without clones, to the descriptor STREAM."""
+    fcntl.ioctl(subvolume, BTRFS_IOC_SEND, struct.pack("=qQQQQI28x", stream, 0, 0, 0, 0, 0))
+
+
 def tree_of(fd):
     """The id of the subvolume that FD is in."""
     request = bytearray(struct.pack("=QQ", 0, FIRST_FREE_OBJECTID) + bytes(4080))
     fcntl.ioctl(fd, BTRFS_IOC_INO_LOOKUP, request)
     return struct.unpack_from("=Q", request)[0]
+
+
+def fastpath_stats_path(mount_point):
+    fsid = subprocess.run(["findmnt", "-n", "-o", "UUID", mount_point], check=True, stdout=subprocess.PIPE,
+                          text=True).stdout.strip()
+    return f"/sys/fs/btrfs/{fsid}/fastpath_stats"
+
+
+def fastpath_counters(mount_point):
+    """What the kernel counted since the file system was mounted; nothing if it does not count."""
+    try:
+        with open(fastpath_stats_path(mount_point), encoding="ascii") as file:
+            return {name: int(value) for name, value in map(str.split, file)}
+    except FileNotFoundError:
+        return {}
 
 
 def drop_caches():
