@@ -179,22 +179,64 @@ samples_of() {
     jq -s --arg kind "$1" 'map(select(.kind == $kind)) | length' "$SAMPLES"
 }
 
-@test "a subvolume deleted in the directory makes the next fsync a full commit" {
-    local folder
-
+# expect_full_after FUNCTION: it is called with the folder between two fsyncs, the second of which commits
+expect_full_after() {
     start --files 60 --every 10 --interval 1 --json-samples "$SAMPLES" "$DIR"
     within 20 has_files 20
-    folder=$(folders)
     # Several times: on a slow machine an fsync can come in between, or be uncertain.
-    for _ in 1 2 3; do
-        btrfs -q subvolume create "$folder/subvolume"
-        btrfs -q subvolume delete "$folder/subvolume"
+    for attempt in 1 2 3; do
+        "$1" "$(folders)"
         sleep 1
     done
-    finish
+    # What others have put into the folder stays, which is an error.
+    finish || has_folder
     [ "$(samples_of full)" -ge 1 ] || fail "$(cat "$SAMPLES")"
     [ "$(samples_of log)" -ge 1 ] || fail "$(cat "$SAMPLES")"
+}
+
+delete_subvolume() {
+    btrfs -q subvolume create "$1/subvolume"
+    btrfs -q subvolume delete "$1/subvolume"
+}
+
+make_subvolume() {
+    btrfs -q subvolume create "$1/subvolume-$attempt"
+}
+
+move_directory_in() {
+    mkdir "$DIR/moved-$attempt"
+    sync -f "$DIR"
+    mv "$DIR/moved-$attempt" "$1"
+}
+
+@test "a subvolume deleted in the directory makes the next fsync a full commit" {
+    expect_full_after delete_subvolume
     expect_nothing_left
+}
+
+remove_the_folder() {
+    find "$(folders)" -name 'subvolume-*' -exec btrfs -q subvolume delete {} +
+    rm -r "$(folders)"
+}
+
+@test "so does a subvolume made there" {
+    local before
+
+    before=$(commits_done)
+    btrfs -q subvolume create "$DIR/subvolume"
+    btrfs -q subvolume delete "$DIR/subvolume"
+    [ "$(commits_done)" -eq "$before" ] || skip "this kernel commits when it makes or deletes a subvolume"
+    expect_full_after make_subvolume
+    remove_the_folder
+}
+
+@test "so does a directory moved there" {
+    expect_full_after move_directory_in
+    remove_the_folder
+}
+
+commits_done() {
+    awk '$1 == "commits" { print $2 }' "/sys/fs/btrfs/$(findmnt -n -o UUID "$MNT")/commit_stats"
 }
 
 @test "figures, histogram and samples are of the same fsyncs" {
