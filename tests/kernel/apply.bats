@@ -303,6 +303,15 @@ add_count() {
     unchanged
 }
 
+@test "apply: a base without a series" {
+    rm -r "$FASTPATH_KERNEL_DIR/6.1" "$FASTPATH_KERNEL_DIR/control/6.1"
+    apply
+    expect_error "ERROR: nothing to apply: there are no patches for the base '6.1', *"
+    apply --revert
+    expect_error "ERROR: nothing to apply: *"
+    unchanged
+}
+
 @test "apply: a series that names a patch that is not there" {
     echo 9099-gone.patch >>"$FASTPATH_KERNEL_DIR/6.1/series"
     apply
