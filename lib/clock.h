@@ -8,13 +8,24 @@
 #define NANOSECONDS_PER_SECOND 1000000000ULL
 #define NANOSECONDS_PER_MILLISECOND 1000000
 
-/* Nanoseconds of a clock that nobody sets. */
-static inline uint64_t monotonic_ns(void)
+static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
+}
+
+/* Nanoseconds of a clock that nobody sets. */
+static inline uint64_t monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What this thread has had of a processor. */
+static inline uint64_t thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /* COUNT in ELAPSED_NS as a rate; 0 if it took no time. */

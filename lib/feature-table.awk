@@ -1,0 +1,39 @@
+# Makes feature-table.h of kernel/STATUS.tsv and kernel/SYMBOLS.tsv, in this order.
+BEGIN {
+	FS = "\t"
+	print "/* SPDX-License-Identifier: GPL-2.0-only */"
+	print "/* Made of kernel/STATUS.tsv and kernel/SYMBOLS.tsv. */"
+}
+
+function identifier(feature)
+{
+	gsub("-", "_", feature)
+	return toupper(feature)
+}
+
+function begin_list(name, macro)
+{
+	printf "#define %s(%s)", name, macro
+}
+
+FNR == 1 {
+	if (NR == 1)
+		begin_list("FEATURE_LIST", "FEATURE")
+	else {
+		print ""
+		begin_list("FEATURE_SYMBOL_LIST", "SYMBOL")
+	}
+	next
+}
+
+NR == FNR && !($1 in known) {
+	known[$1]
+	split($4, since, ".")
+	printf " \\\n\tFEATURE(%s, \"%s\", %d, %d)", identifier($1), $1, since[1], since[2]
+}
+
+NR != FNR {
+	printf " \\\n\tSYMBOL(%s, \"%s\")", identifier($1), $2
+}
+
+END { print "" }

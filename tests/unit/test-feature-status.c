@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "feature-status.h"
+#include "test.h"
+
+static char root[] = "/tmp/test-feature-status.XXXXXX";
+static struct feature_status statuses[FEATURE_COUNT];
+
+static int make_root(void **state)
+{
+	(void)state;
+	strcpy(strrchr(root, '.'), ".XXXXXX");
+	return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+	(void)status;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+static int remove_root(void **state)
+{
+	(void)state;
+	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* PATH below the root, with the folders above it. */
+static void write_file(const char *path, const char *text)
+{
+	char full[256];
+	FILE *file;
+
+	snprintf(full, sizeof(full), "%s%s", root, path);
+	for (char *slash = full + strlen(root); (slash = strchr(slash + 1, '/'));) {
+		*slash = '\0';
+		assert_true(mkdir(full, 0700) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	file = fopen(full, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void expect(enum feature_id id, enum feature_state state, enum feature_evidence evidence)
+{
+	assert_int_equal(statuses[id].state, state);
+	assert_int_equal(statuses[id].evidence, evidence);
+	assert_int_equal(!!statuses[id].symbol, evidence == FEATURE_BY_SYMBOL);
+}
+
+static void expect_all(enum feature_state state, enum feature_evidence evidence)
+{
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		expect(i, state, evidence);
+}
+
+static void test_release(void **state)
+{
+	(void)state;
+	feature_status_of_release("6.1.0-37-amd64", statuses);
+	expect(FEATURE_FIEMAP_LEAF, FEATURE_ABSENT, FEATURE_BY_RELEASE);
+	expect(FEATURE_SEND_READA, FEATURE_PRESENT, FEATURE_BY_RELEASE);
+	feature_status_of_release("6.3.0", statuses);
+	expect(FEATURE_FIEMAP_LEAF, FEATURE_PRESENT, FEATURE_BY_RELEASE);
+	expect(FEATURE_LOG_DIR, FEATURE_ABSENT, FEATURE_BY_RELEASE);
+	feature_status_of_release("6.10-rc1", statuses);
+	expect_all(FEATURE_PRESENT, FEATURE_BY_RELEASE);
+	feature_status_of_release("5.10.0-30-amd64", statuses);
+	expect_all(FEATURE_ABSENT, FEATURE_BY_RELEASE);
+	feature_status_of_release("mainline", statuses);
+	expect_all(FEATURE_UNKNOWN, FEATURE_BY_NOTHING);
+}
+
+static void test_nothing_to_read(void **state)
+{
+	(void)state;
+	feature_status_read(root, "6.18.0", statuses);
+	expect_all(FEATURE_PRESENT, FEATURE_BY_RELEASE);
+	feature_status_read(root, "?", statuses);
+	expect_all(FEATURE_UNKNOWN, FEATURE_BY_NOTHING);
+}
+
+static void test_symbols(void **state)
+{
+	(void)state;
+	write_file("/proc/kallsyms", "0000000000000000 T csum_exist_in_range\t[btrfs]\n"
+				     "0000000000000000 T btrfs_csum_exists_in_range\t[btrfs]\n"
+				     "an odd line\n"
+				     "\n"
+				     "0000000000000000 t log_new_dir_dentries\t[btrfs]");
+	feature_status_read(root, "6.1.0-37-amd64", statuses);
+	expect(FEATURE_NOCOW_CSUM, FEATURE_PRESENT, FEATURE_BY_SYMBOL);
+	assert_string_equal(statuses[FEATURE_NOCOW_CSUM].symbol, "btrfs_csum_exists_in_range");
+	expect(FEATURE_SEEK_CACHE, FEATURE_ABSENT, FEATURE_BY_RELEASE);
+	expect(FEATURE_SEND_READA, FEATURE_PRESENT, FEATURE_BY_RELEASE);
+}
+
+static void test_list_is_better_than_the_rest(void **state)
+{
+	(void)state;
+	write_file("/proc/kallsyms", "0000000000000000 T btrfs_csum_exists_in_range\n");
+	write_file("/sys/fs/btrfs/features/fastpath", "fiemap-leaf log-dir\n");
+	feature_status_read(root, "6.18.0", statuses);
+	expect(FEATURE_FIEMAP_LEAF, FEATURE_PRESENT, FEATURE_BY_LIST);
+	expect(FEATURE_SEEK_CACHE, FEATURE_ABSENT, FEATURE_BY_LIST);
+	expect(FEATURE_LOG_DIR, FEATURE_PRESENT, FEATURE_BY_LIST);
+	expect(FEATURE_SEND_READA, FEATURE_ABSENT, FEATURE_BY_LIST);
+	expect(FEATURE_NOCOW_CSUM, FEATURE_ABSENT, FEATURE_BY_LIST);
+}
+
+static void test_empty_list(void **state)
+{
+	(void)state;
+	write_file("/sys/fs/btrfs/features/fastpath", "\n");
+	feature_status_read(root, "6.18.0", statuses);
+	expect_all(FEATURE_ABSENT, FEATURE_BY_LIST);
+}
+
+static void test_unreadable_files(void **state)
+{
+	(void)state;
+	write_file("/proc/kallsyms/file", "");
+	write_file("/sys/fs/btrfs/features/fastpath/file", "");
+	feature_status_read(root, "6.18.0", statuses);
+	expect_all(FEATURE_PRESENT, FEATURE_BY_RELEASE);
+}
+
+static void test_measured(void **state)
+{
+	struct feature_status status = { FEATURE_ABSENT, FEATURE_BY_RELEASE, NULL };
+
+	(void)state;
+	assert_false(feature_status_measured(&status, FEATURE_UNKNOWN));
+	assert_int_equal(status.evidence, FEATURE_BY_RELEASE);
+	assert_false(feature_status_measured(&status, FEATURE_PRESENT));
+	assert_int_equal(status.state, FEATURE_PRESENT);
+	assert_int_equal(status.evidence, FEATURE_BY_MEASURE);
+
+	status = (struct feature_status){ FEATURE_PRESENT, FEATURE_BY_LIST, NULL };
+	assert_false(feature_status_measured(&status, FEATURE_PRESENT));
+	assert_true(feature_status_measured(&status, FEATURE_ABSENT));
+	assert_int_equal(status.state, FEATURE_PRESENT);
+	assert_int_equal(status.evidence, FEATURE_BY_LIST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_release),
+		cmocka_unit_test(test_measured),
+		cmocka_unit_test_setup_teardown(test_nothing_to_read, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_symbols, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_list_is_better_than_the_rest, make_root,
+						remove_root),
+		cmocka_unit_test_setup_teardown(test_empty_list, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_unreadable_files, make_root, remove_root),
+	};
+
+	return cmocka_run_group_tests_name("feature-status", tests, NULL, NULL);
+}
