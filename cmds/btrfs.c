@@ -154,9 +154,11 @@ static int show_help(char **argv)
 
 	printf("\nfrom %s, see btrfs-fastpath(8):\n\n", PACKAGE_NAME);
 	for (size_t i = 0; i < command_count; i++) {
-		if (match_native(&native, commands[i].name) == NATIVE_EXACT)
+		const char *name = command_name(&commands[i], CALLER_INSPECT);
+
+		if (match_native(&native, name) == NATIVE_EXACT)
 			continue;
-		printf("    btrfs %s %s %s\n        %s\n", group_name, commands[i].name,
+		printf("    btrfs %s %s %s\n        %s\n", group_name, name,
 		       commands[i].arguments, commands[i].summary);
 	}
 	if (!fflush(stdout) && !ferror(stdout))
@@ -175,7 +177,7 @@ static bool is_native(const char *word, const struct command *command)
 	case NATIVE_EXACT:
 		return true;
 	case NATIVE_PREFIX:
-		return strcmp(command->name, word) != 0;
+		return strcmp(command_name(command, CALLER_INSPECT), word) != 0;
 	case NATIVE_NONE:
 		break;
 	}
@@ -187,8 +189,10 @@ static int refuse_ambiguous(const char *word)
 	error("ambiguous command '%s'", word);
 	fputs("Did you mean one of these?\n", stderr);
 	for (size_t i = 0; i < command_count; i++) {
-		if (begins_with(commands[i].name, word))
-			fprintf(stderr, "\t%s\n", commands[i].name);
+		const char *name = command_name(&commands[i], CALLER_INSPECT);
+
+		if (begins_with(name, word))
+			fprintf(stderr, "\t%s\n", name);
 	}
 	return STATUS_ERROR;
 }
@@ -198,7 +202,7 @@ static int run_ours(int argc, char **argv, int group)
 {
 	setlocale(LC_CTYPE, "");
 	memmove(argv + group, argv + group + 1, (argc - group) * sizeof(*argv));
-	return dispatch("btrfs inspect", argc - 1, argv);
+	return dispatch(CALLER_INSPECT, argc - 1, argv);
 }
 
 int main(int argc, char **argv)
@@ -214,7 +218,7 @@ int main(int argc, char **argv)
 	if (strcmp(word, "--help") == 0)
 		return show_help(argv);
 
-	match = command_find(word, &command);
+	match = command_find(word, CALLER_INSPECT, &command);
 	if (match == COMMAND_NONE || is_native(word, command))
 		return exec_real(argv);
 	if (match == COMMAND_AMBIGUOUS)

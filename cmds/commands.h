@@ -14,8 +14,13 @@ enum {
 	STATUS_CHECK_FAILED = 64,
 };
 
+/* By whom a command is called: as one of btrfs inspect it may have another name. */
+enum command_caller { CALLER_OWN, CALLER_INSPECT };
+
 struct command {
 	const char *name;
+	/* where the name alone would not tell whose command it is, else NULL */
+	const char *inspect_name;
 	const char *arguments;
 	const char *summary;
 	/*
@@ -30,20 +35,20 @@ int seek_map_run(int argc, char **argv, struct global_options *global);
 int log_stats_run(int argc, char **argv, struct global_options *global);
 int nocow_check_run(int argc, char **argv, struct global_options *global);
 int send_reada_run(int argc, char **argv, struct global_options *global);
+int status_run(int argc, char **argv, struct global_options *global);
 
 extern const struct command commands[];
 extern const size_t command_count;
 
 enum command_match { COMMAND_NONE, COMMAND_FOUND, COMMAND_AMBIGUOUS };
 
-/* Finds the command called NAME, or the only one that begins with NAME. */
-enum command_match command_find(const char *name, const struct command **ret_command);
+const char *command_name(const struct command *command, enum command_caller caller);
 
-/* Runs COMMAND, named after PROGRAM in its help and messages. Returns the exit status. */
-int command_run(const struct command *command, const char *program, int argc, char **argv,
-		struct global_options *global);
+/* Finds the command that CALLER calls NAME, or the only one that begins with NAME. */
+enum command_match command_find(const char *name, enum command_caller caller,
+				const struct command **ret_command);
 
 /* Parses the options before the command and runs it. Returns the exit status. */
-int dispatch(const char *program, int argc, char **argv);
+int dispatch(enum command_caller caller, int argc, char **argv);
 
 #endif

@@ -21,13 +21,15 @@ const struct command commands[] = {
 	{
 		.name = "seek-map",
 		.arguments = "[OPTION...] PATH...",
-		.summary = "Tell where a file has data and where holes, and what finding them costs",
+		.summary =
+			"Tell where a file has data and where holes, and what finding them costs",
 		.run = seek_map_run,
 	},
 	{
 		.name = "log-stats",
 		.arguments = "[OPTION...] DIR",
-		.summary = "Tell how long fsyncs of a growing directory take, and what was committed",
+		.summary =
+			"Tell how long fsyncs of a growing directory take, and what was committed",
 		.run = log_stats_run,
 	},
 	{
@@ -42,11 +44,26 @@ const struct command commands[] = {
 		.summary = "Tell what a send consists of, what it reads, and how large it would be",
 		.run = send_reada_run,
 	},
+	{
+		.name = "status",
+		.inspect_name = "fastpath-status",
+		.arguments = "[OPTION...] [PATH]",
+		.summary =
+			"Tell which of the optimised paths the kernel has, and how that is known",
+		.run = status_run,
+	},
 };
 
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
-enum command_match command_find(const char *name, const struct command **ret_command)
+const char *command_name(const struct command *command, enum command_caller caller)
+{
+	return caller == CALLER_INSPECT && command->inspect_name ? command->inspect_name
+								 : command->name;
+}
+
+enum command_match command_find(const char *name, enum command_caller caller,
+				const struct command **ret_command)
 {
 	enum command_match match = COMMAND_NONE;
 	size_t length = strlen(name);
@@ -55,10 +72,12 @@ enum command_match command_find(const char *name, const struct command **ret_com
 		return COMMAND_NONE;
 
 	for (size_t i = 0; i < command_count; i++) {
-		if (strncmp(commands[i].name, name, length) != 0)
+		const char *full = command_name(&commands[i], caller);
+
+		if (strncmp(full, name, length) != 0)
 			continue;
 		*ret_command = &commands[i];
-		if (!commands[i].name[length])
+		if (!full[length])
 			return COMMAND_FOUND;
 		match = match == COMMAND_NONE ? COMMAND_FOUND : COMMAND_AMBIGUOUS;
 	}
@@ -74,35 +93,41 @@ static int finish_output(int status)
 	return STATUS_ERROR;
 }
 
-int command_run(const struct command *command, const char *program, int argc, char **argv,
-		struct global_options *global)
+struct call {
+	struct global_options global;
+	enum command_caller caller;
+	/* where the command's name is in the arguments, 0: there is none */
+	int command_index;
+};
+
+static const char *program_name(enum command_caller caller)
+{
+	return caller == CALLER_INSPECT ? "btrfs inspect" : "btrfs-fastpath";
+}
+
+/* Named after the program in its help and messages. */
+static int run_command(const struct command *command, struct call *call, int argc, char **argv)
 {
 	CLEANUP_FREE char *name = NULL;
 
-	if (asprintf(&name, "%s %s", program, command->name) < 0) {
+	if (asprintf(&name, "%s %s", program_name(call->caller),
+		     command_name(command, call->caller)) < 0) {
 		name = NULL;
 		error("out of memory");
 		return STATUS_ERROR;
 	}
 	argv[0] = name;
-	return finish_output(command->run(argc, argv, global));
+	return finish_output(command->run(argc, argv, &call->global));
 }
-
-struct call {
-	struct global_options global;
-	const char *program;
-	/* where the command's name is in the arguments, 0: there is none */
-	int command_index;
-};
 
 /* Adds the list of commands to the help. */
 static char *help_filter(int key, const char *text, void *input)
 {
+	const struct call *call = input;
 	char *list = NULL;
 	size_t size;
 	FILE *stream;
 
-	(void)input;
 	if (key != ARGP_KEY_HELP_POST_DOC)
 		return (char *)text;
 
@@ -111,8 +136,8 @@ static char *help_filter(int key, const char *text, void *input)
 		return (char *)text;
 	fputs("Commands:\n", stream);
 	for (size_t i = 0; i < command_count; i++)
-		fprintf(stream, "  %s %s\n      %s\n", commands[i].name, commands[i].arguments,
-			commands[i].summary);
+		fprintf(stream, "  %s %s\n      %s\n", command_name(&commands[i], call->caller),
+			commands[i].arguments, commands[i].summary);
 	fprintf(stream, "  help [COMMAND]\n      Print this help or the command's\n\n%s", text);
 	if (fclose(stream)) {
 		free(list);
@@ -146,13 +171,15 @@ static const struct argp main_argp = {
 	.children = children,
 	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
 	.doc = "Exercise btrfs' optimised paths on a real file system and report what they cost."
-	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8).",
+	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8) or "
+	       "btrfs-fastpath-status(8).",
 	.help_filter = help_filter,
 };
 
-static int find_or_complain(const char *name, const char *program, const struct command **ret)
+static int find_or_complain(const char *name, enum command_caller caller,
+			    const struct command **ret)
 {
-	switch (command_find(name, ret)) {
+	switch (command_find(name, caller, ret)) {
 	case COMMAND_FOUND:
 		return 0;
 	case COMMAND_AMBIGUOUS:
@@ -162,7 +189,7 @@ static int find_or_complain(const char *name, const char *program, const struct 
 		error("unknown command '%s'", name);
 		break;
 	}
-	fprintf(stderr, "Try '%s --help' for the list of commands.\n", program);
+	fprintf(stderr, "Try '%s --help' for the list of commands.\n", program_name(caller));
 	return -EINVAL;
 }
 
@@ -177,17 +204,18 @@ static int run_help(struct call *call, int argc, char **argv)
 		argp_parse(&main_argp, 2, help_argv, OPTIONS_ARGP_FLAGS, NULL, call);
 		return finish_output(STATUS_OK);
 	}
-	if (find_or_complain(argv[1], call->program, &command) < 0)
+	if (find_or_complain(argv[1], call->caller, &command) < 0)
 		return STATUS_ERROR;
-	return command_run(command, call->program, 2, help_argv, &call->global);
+	return run_command(command, call, 2, help_argv);
 }
 
-int dispatch(const char *program, int argc, char **argv)
+int dispatch(enum command_caller caller, int argc, char **argv)
 {
-	struct call call = { .program = program };
+	char *program = (char *)program_name(caller);
+	struct call call = { .caller = caller };
 	const struct command *command;
 
-	argv[0] = (char *)program;
+	argv[0] = program;
 	if (argp_parse(&main_argp, argc, argv, OPTIONS_ARGP_FLAGS | ARGP_IN_ORDER, NULL, &call))
 		return STATUS_ERROR;
 	if (call.global.done)
@@ -201,10 +229,10 @@ int dispatch(const char *program, int argc, char **argv)
 	argc -= call.command_index;
 	argv += call.command_index;
 	if (strcmp(argv[0], "help") == 0) {
-		argv[0] = (char *)program;
+		argv[0] = program;
 		return run_help(&call, argc, argv);
 	}
-	if (find_or_complain(argv[0], program, &command) < 0)
+	if (find_or_complain(argv[0], caller, &command) < 0)
 		return STATUS_ERROR;
-	return command_run(command, program, argc, argv, &call.global);
+	return run_command(command, &call, argc, argv);
 }

@@ -8,5 +8,5 @@
 int main(int argc, char **argv)
 {
 	setlocale(LC_CTYPE, "");
-	return dispatch("btrfs-fastpath", argc, argv);
+	return dispatch(CALLER_OWN, argc, argv);
 }

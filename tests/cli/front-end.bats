@@ -82,8 +82,10 @@ native_names() {
         sed -n 's/^    btrfs inspect-internal \([^ ]*\).*/\1/p'
 }
 
+# As the front end calls them.
 our_names() {
-    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx help
+    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx help |
+        sed 's/^status$/fastpath-status/'
 }
 
 @test "every subcommand of btrfs-progs: without arguments, --help, a bogus option" {
@@ -251,7 +253,7 @@ our_names() {
 @test "our command by every name of the group and of itself" {
     "$FASTPATH" fiemap-shared "$MNT/file" >expected
     for group in i in inspect inspect-internal; do
-        for name in f fiem fiemap-shared; do
+        for name in fi fiem fiemap-shared; do
             "$FRONT_END" "$group" "$name" "$MNT/file" | cmp - expected
         done
     done
@@ -264,7 +266,7 @@ our_names() {
     "$FRONT_END" --format json inspect fiemap-shared "$MNT/file" | cmp - expected
     "$FRONT_END" --format=json inspect fiem "$MNT/file" | cmp - expected
     "$FRONT_END" inspect fiemap-shared --format json "$MNT/file" | cmp - expected
-    "$FRONT_END" -q --log info -vv --verbose --quiet --format json i f "$MNT/file" |
+    "$FRONT_END" -q --log info -vv --verbose --quiet --format json i fi "$MNT/file" |
         cmp - expected
 
     run -1 --separate-stderr "$FRONT_END" --log bogus inspect fiemap-shared "$MNT/file"

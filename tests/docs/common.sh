@@ -64,7 +64,9 @@ commands()
 # page_of COMMAND: the source of its manual page, without a command that of the program.
 page_of()
 {
-	echo "$top_srcdir/man/btrfs-${1:+inspect-}${1:-fastpath}.8.rst"
+	page=$top_srcdir/man/btrfs-fastpath${1:+-$1}.8.rst
+	[ -e "$page" ] || page=$top_srcdir/man/btrfs-inspect-$1.8.rst
+	echo "$page"
 }
 
 # built_page SOURCE: the page made from it, in the build or as the tarball has it.

@@ -90,7 +90,7 @@ expect_ours_after_inspect()
 	expect includes 'btrfs inspect-internal ' fiemap-shared
 	expect includes 'btrfs inspect ' fiemap-shared
 	expect completes 'btrfs i fiem' fiemap-shared
-	expect completes 'btrfs -q i f' fiemap-shared
+	expect completes 'btrfs -q i f' fastpath-status fiemap-shared
 	expect completes 'btrfs --format json inspect fiem' fiemap-shared
 	expect completes 'btrfs inspect fiemap-shared --ti' --timing
 	expect completes 'btrfs inspect-internal fiemap-shared --format=' json text
@@ -105,7 +105,7 @@ stage "$scratch/share"
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' fiemap-shared help log-stats nocow-check seek-map send-reada
+expect completes 'btrfs-fastpath ' fiemap-shared help log-stats nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -117,7 +117,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' fiemap-shared log-stats nocow-check seek-map send-reada
+expect completes 'btrfs-fastpath help ' fiemap-shared log-stats nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -152,11 +152,17 @@ expect completes 'btrfs-fastpath send-reada --decode da' data.img
 expect completes 'btrfs-fastpath send-reada -p d' directory
 expect completes 'btrfs-fastpath send-reada d' data.img directory
 expect completes 'btrfs-fastpath send-reada --top '
+expect completes 'btrfs-fastpath stat --che' --check
+expect completes 'btrfs-fastpath status d' data.img directory
+expect completes 'btrfs-fastpath status --measure d' directory
 
 setting="btrfs, read by itself"
 expect_ours_after_inspect
 expect completes 'btrfs sub'
-expect completes 'btrfs inspect ' fiemap-shared log-stats nocow-check seek-map send-reada
+expect completes 'btrfs inspect ' fastpath-status fiemap-shared log-stats nocow-check seek-map send-reada
+expect completes 'btrfs inspect fas' fastpath-status
+expect completes 'btrfs inspect fastpath-status --che' --check
+expect completes 'btrfs inspect stat'
 
 if [ -r "$native" ]; then
 	setting="btrfs, after btrfs-progs'"

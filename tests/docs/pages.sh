@@ -12,8 +12,8 @@ completed_commands()
 # pages_of_commands: what man/ has, by command.
 pages_of_commands()
 {
-	for page in "$top_srcdir"/man/btrfs-inspect-*.8.rst; do
-		basename "$page" .8.rst | sed 's/^btrfs-inspect-//'
+	for page in "$top_srcdir"/man/btrfs-inspect-*.8.rst "$top_srcdir"/man/btrfs-fastpath-*.8.rst; do
+		basename "$page" .8.rst | sed -E 's/^btrfs-(inspect|fastpath)-//'
 	done
 }
 
@@ -103,7 +103,7 @@ for command in $commands; do
 	check "$command: has a row in README.md" \
 		grep -qE "^\|.*\b$command\b" "$top_srcdir/README.md"
 	check "$command: is in btrfs-fastpath(8)" \
-		grep -qF "**btrfs-inspect-$command**\\ (8)" "$(page_of)"
+		grep -qF "**$(basename "$(page_of "$command")" .8.rst)**\\ (8)" "$(page_of)"
 	check_page_of "$command"
 done
 check_page_of

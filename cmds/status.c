@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#include "cleanup.h"
+#include "commands.h"
+#include "counters.h"
+#include "feature-measure.h"
+#include "feature-status.h"
+#include "interrupts.h"
+#include "json.h"
+#include "message.h"
+#include "name-escape.h"
+#include "table.h"
+
+/* -- options -- */
+
+struct arguments {
+	struct global_options *global;
+	/* NULL: the kernel alone */
+	const char *path;
+	/* NULL: nothing is measured */
+	const char *measure;
+	bool check;
+};
+
+enum {
+	OPTION_CHECK = 0x2000,
+	OPTION_MEASURE,
+};
+
+static const struct argp_option option_list[] = {
+	{ "measure", OPTION_MEASURE, "DIR", 0,
+	  "Also see the features at work, in files made for that in DIR on btrfs", 1 },
+	{ "check", OPTION_CHECK, NULL, 0, "Exit with 64 if a feature is absent", 1 },
+	{ 0 },
+};
+
+static error_t parse_argument(struct arguments *arguments, const char *path,
+			      const struct argp_state *state)
+{
+	if (arguments->path) {
+		fprintf(stderr, "%s: 1 argument at most expected, %d given\n", state->name,
+			state->argc - state->next + 2);
+		return EINVAL;
+	}
+	arguments->path = path;
+	return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_CHECK:
+		arguments->check = true;
+		return 0;
+	case OPTION_MEASURE:
+		arguments->measure = text;
+		return 0;
+	case ARGP_KEY_ARG:
+		return parse_argument(arguments, text, state);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = arguments->global;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = children,
+	.args_doc = "[PATH]",
+	.doc = "Tell which of the five optimised paths of btrfs the running kernel has, and how that "
+	       "is known; for PATH, on btrfs, also what the kernel has counted of them.",
+};
+
+/* -- what is found out -- */
+
+/* What a small run showed of a feature. */
+struct measured {
+	bool done;
+	struct feature_cost cost;
+	enum feature_state verdict;
+};
+
+struct report {
+	const struct arguments *arguments;
+	struct utsname kernel;
+	struct feature_status statuses[FEATURE_COUNT];
+	/* of the file system of PATH */
+	bool has_counters;
+	struct counters counters;
+	struct measured measured[FEATURE_COUNT];
+	struct interrupts interrupts;
+	int status;
+};
+
+/* Complains where PATH is not on btrfs. A kernel that does not count is no error. */
+static void read_counters(struct report *report)
+{
+	const char *path = report->arguments->path;
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint8_t fsid[FSID_SIZE];
+	int ret;
+
+	ret = fd < 0 ? -errno : filesystem_id_of(fd, fsid);
+	if (fd < 0) {
+		error_path("cannot open", path, ret);
+	} else if (ret == -ENOTTY) {
+		error_path("not a btrfs filesystem:", path, 0);
+	} else if (ret < 0) {
+		error_path("cannot examine", path, ret);
+	} else {
+		ret = counters_read(NULL, fsid, &report->counters);
+		report->has_counters = ret == 0;
+		if (ret == 0 || ret == -ENOENT)
+			return;
+		error_path("cannot read the counters of", path, ret);
+	}
+	report->status = STATUS_ERROR;
+}
+
+/* Returns a descriptor, or -1 where that is no directory on btrfs, and complains. */
+static int open_directory(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs filesystem;
+
+	if (fd < 0) {
+		error_path("cannot open", path, -errno);
+		return -1;
+	}
+	if (fstatfs(fd, &filesystem) == 0 && filesystem.f_type == BTRFS_SUPER_MAGIC)
+		return fd;
+	error_path("not a btrfs filesystem:", path, 0);
+	close(fd);
+	return -1;
+}
+
+static void announce(const struct arguments *arguments)
+{
+	CLEANUP_FREE char *quoted = quote_name(arguments->measure);
+
+	if (arguments->global->verbosity >= 0)
+		warning("making a subvolume, a snapshot and some thousand files for a while in %s",
+			quoted ? quoted : "?");
+}
+
+/* Returns 0 or a negative errno, and complains; a signal is not complained of. */
+static int measure_feature(struct report *report, enum feature_id id, int fd)
+{
+	const struct feature_probe *probe = &feature_probes[id];
+	struct measured *measured = &report->measured[id];
+	int ret;
+
+	ret = probe->measure(fd, &report->interrupts, &measured->cost);
+	if (ret < 0) {
+		if (ret != -EINTR)
+			error_path("cannot measure in", report->arguments->measure, ret);
+		return ret;
+	}
+	measured->done = true;
+	measured->verdict = feature_cost_judge(probe, &measured->cost);
+	if (feature_status_measured(&report->statuses[id], measured->verdict))
+		warning("%s: what was measured contradicts the kernel", features[id].name);
+	return 0;
+}
+
+static void measure_features(struct report *report)
+{
+	CLEANUP_CLOSE int fd = open_directory(report->arguments->measure);
+	int ret = 0;
+
+	if (fd < 0) {
+		report->status = STATUS_ERROR;
+		return;
+	}
+	if (!feature_clock_is_fine()) {
+		error("cannot measure: the kernel tells the processor's time in ticks");
+		report->status = STATUS_ERROR;
+		return;
+	}
+	announce(report->arguments);
+	for (size_t i = 0; i < FEATURE_COUNT && ret != -EINTR; i++) {
+		if (!feature_probes[i].measure)
+			continue;
+		ret = measure_feature(report, i, fd);
+		if (ret < 0)
+			report->status = STATUS_ERROR;
+	}
+}
+
+/* What is not known is not there for certain either, so it is no answer to --check. */
+static void check(struct report *report)
+{
+	bool is_known = true, is_complete = true;
+
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		is_known &= report->statuses[i].state != FEATURE_UNKNOWN;
+		is_complete &= report->statuses[i].state != FEATURE_ABSENT;
+	}
+	if (report->status != STATUS_OK)
+		return;
+	if (!is_complete) {
+		report->status = STATUS_CHECK_FAILED;
+	} else if (!is_known) {
+		error("cannot tell which features the kernel has");
+		report->status = STATUS_ERROR;
+	}
+}
+
+/* -- how it is told -- */
+
+static const char *evidence_name(enum feature_evidence evidence)
+{
+	static const char *const names[] = {
+		[FEATURE_BY_RELEASE] = "release",
+		[FEATURE_BY_MEASURE] = "measurement",
+		[FEATURE_BY_SYMBOL] = "symbol",
+		[FEATURE_BY_LIST] = "feature-list",
+	};
+
+	return names[evidence];
+}
+
+#define EVIDENCE_TEXT_SIZE 128
+
+static const char *explain(char text[EVIDENCE_TEXT_SIZE], const struct feature_status *status)
+{
+	switch (status->evidence) {
+	case FEATURE_BY_NOTHING:
+		break;
+	case FEATURE_BY_RELEASE:
+		return "inferred from the release";
+	case FEATURE_BY_MEASURE:
+		return "measured";
+	case FEATURE_BY_SYMBOL:
+		snprintf(text, EVIDENCE_TEXT_SIZE, "kernel symbol %s", status->symbol);
+		return text;
+	case FEATURE_BY_LIST:
+		return status->state == FEATURE_PRESENT ? "listed by the kernel"
+							: "not listed by the kernel";
+	}
+	return "no evidence";
+}
+
+static const struct table_column feature_columns[] = {
+	{ "Feature", 12, true },
+	{ "State", 8, true },
+	{ "Mainline", 8, true },
+	{ "Evidence", 30, true },
+};
+
+static int print_feature(struct table *table, enum feature_id id,
+			 const struct feature_status *status)
+{
+	char since[32], evidence[EVIDENCE_TEXT_SIZE];
+	int ret;
+
+	snprintf(since, sizeof(since), "%u.%u", features[id].since.version,
+		 features[id].since.patchlevel);
+	ret = table_begin_row(table);
+	if (ret == 0)
+		ret = table_cell(table, features[id].name);
+	if (ret == 0)
+		ret = table_cell(table, feature_state_name(status->state));
+	if (ret == 0)
+		ret = table_cell(table, since);
+	return ret < 0 ? ret : table_cell(table, explain(evidence, status));
+}
+
+static int print_features(const struct report *report)
+{
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	ret = TABLE_NEW(&table, feature_columns);
+	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++)
+		ret = print_feature(table, i, &report->statuses[i]);
+	return ret < 0 ? ret : table_flush(table);
+}
+
+static const char *verdict_name(enum feature_state verdict)
+{
+	return verdict == FEATURE_UNKNOWN ? "unclear" : feature_state_name(verdict);
+}
+
+#define RATIO_TEXT_SIZE 32
+
+static const char *format_ratio(char text[RATIO_TEXT_SIZE], const char *before, uint64_t percent)
+{
+	snprintf(text, RATIO_TEXT_SIZE, "%s%" PRIu64 ".%02" PRIu64, before, percent / 100,
+		 percent % 100);
+	return text;
+}
+
+static const struct table_column measure_columns[] = {
+	{ "Feature", 12, true }, { "Ratio", 8, false },	 { "Present", 9, false },
+	{ "Absent", 9, false },	 { "Verdict", 8, true }, { "Compared", 30, true },
+};
+
+static int print_measured(struct table *table, enum feature_id id, const struct measured *measured)
+{
+	const struct feature_probe *probe = &feature_probes[id];
+	char ratio[RATIO_TEXT_SIZE], present[RATIO_TEXT_SIZE], absent[RATIO_TEXT_SIZE];
+	const char *cells[] = { features[id].name, "-", "-", "-", "-", probe->what };
+	int ret;
+
+	if (probe->measure) {
+		cells[2] = format_ratio(present, "<", probe->present_below);
+		cells[3] = format_ratio(absent, ">", probe->absent_above);
+	}
+	if (measured->done) {
+		cells[1] = format_ratio(ratio, "", feature_cost_percent(&measured->cost));
+		cells[4] = verdict_name(measured->verdict);
+	}
+	ret = table_begin_row(table);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]) && ret == 0; i++)
+		ret = table_cell(table, cells[i]);
+	return ret;
+}
+
+static int print_measurement(const struct report *report)
+{
+	CLEANUP_FREE char *quoted = quote_name(report->arguments->measure);
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	printf("\nMeasured: %s\n", quoted ? quoted : "?");
+	ret = TABLE_NEW(&table, measure_columns);
+	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
+		if (feature_probes[i].measure)
+			ret = print_measured(table, i, &report->measured[i]);
+	}
+	if (ret == 0)
+		ret = table_flush(table);
+	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
+		if (!feature_probes[i].measure)
+			printf("Not measured: %s: %s\n", features[i].name, feature_probes[i].what);
+	}
+	return ret;
+}
+
+static void print_counters(const struct report *report)
+{
+	CLEANUP_FREE char *quoted = quote_name(report->arguments->path);
+
+	printf("\nCounters: %s%s\n", quoted ? quoted : "?",
+	       report->has_counters ? "" : ": this kernel does not count");
+	for (size_t i = 0; i < report->counters.count; i++)
+		printf("%20" PRIu64 " %s\n", report->counters.list[i].value,
+		       report->counters.list[i].name);
+}
+
+static int print_report(const struct report *report)
+{
+	CLEANUP_FREE char *release = escape_name(report->kernel.release);
+	int ret;
+
+	printf("Kernel: %s\n", release ? release : "?");
+	ret = print_features(report);
+	if (ret == 0 && report->arguments->measure)
+		ret = print_measurement(report);
+	if (ret == 0 && report->arguments->path)
+		print_counters(report);
+	return ret;
+}
+
+static void json_feature(struct json_writer *json, enum feature_id id,
+			 const struct feature_status *status)
+{
+	char since[32];
+
+	snprintf(since, sizeof(since), "%u.%u", features[id].since.version,
+		 features[id].since.patchlevel);
+	json_begin_object(json, NULL);
+	json_add_string(json, "feature", features[id].name);
+	json_add_string(json, "state", feature_state_name(status->state));
+	json_add_string(json, "mainline", since);
+	if (status->evidence == FEATURE_BY_NOTHING)
+		json_add_null(json, "evidence");
+	else
+		json_add_string(json, "evidence", evidence_name(status->evidence));
+	if (status->symbol)
+		json_add_string(json, "symbol", status->symbol);
+	else
+		json_add_null(json, "symbol");
+	json_end_object(json);
+}
+
+static void json_uint_or_null(struct json_writer *json, const char *key, bool known, uint64_t value)
+{
+	if (known)
+		json_add_uint(json, key, value);
+	else
+		json_add_null(json, key);
+}
+
+static void json_measured(struct json_writer *json, enum feature_id id,
+			  const struct measured *measured)
+{
+	const struct feature_probe *probe = &feature_probes[id];
+
+	json_begin_object(json, NULL);
+	json_add_string(json, "feature", features[id].name);
+	json_add_string(json, probe->measure ? "compared" : "not_measured", probe->what);
+	json_uint_or_null(json, "cost_ns", measured->done, measured->cost.cost_ns);
+	json_uint_or_null(json, "reference_ns", measured->done, measured->cost.reference_ns);
+	json_uint_or_null(json, "ratio_percent", measured->done,
+			  feature_cost_percent(&measured->cost));
+	json_uint_or_null(json, "present_below_percent", probe->measure, probe->present_below);
+	json_uint_or_null(json, "absent_above_percent", probe->measure, probe->absent_above);
+	if (measured->done)
+		json_add_string(json, "verdict", verdict_name(measured->verdict));
+	else
+		json_add_null(json, "verdict");
+	json_end_object(json);
+}
+
+static void json_measurement(struct json_writer *json, const struct report *report)
+{
+	if (!report->arguments->measure) {
+		json_add_null(json, "measured");
+		return;
+	}
+	json_begin_object(json, "measured");
+	json_add_name(json, "directory", report->arguments->measure);
+	json_begin_array(json, "features");
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		json_measured(json, i, &report->measured[i]);
+	json_end_array(json);
+	json_end_object(json);
+}
+
+static void json_counters(struct json_writer *json, const struct report *report)
+{
+	if (!report->has_counters) {
+		json_add_null(json, "counters");
+		return;
+	}
+	json_begin_object(json, "counters");
+	for (size_t i = 0; i < report->counters.count; i++)
+		json_add_uint(json, report->counters.list[i].name, report->counters.list[i].value);
+	json_end_object(json);
+}
+
+static void json_report(const struct report *report)
+{
+	struct json_writer json;
+
+	json_begin(&json, stdout);
+	json_begin_object(&json, "status");
+	json_add_name(&json, "release", report->kernel.release);
+	json_begin_array(&json, "features");
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		json_feature(&json, i, &report->statuses[i]);
+	json_end_array(&json);
+	if (report->arguments->path)
+		json_add_name(&json, "path", report->arguments->path);
+	else
+		json_add_null(&json, "path");
+	json_counters(&json, report);
+	json_measurement(&json, report);
+	json_end_object(&json);
+	json_end(&json);
+}
+
+/* -- the command -- */
+
+static int print(const struct report *report)
+{
+	if (report->arguments->global->json) {
+		json_report(report);
+	} else if (print_report(report) < 0) {
+		error("out of memory");
+		return STATUS_ERROR;
+	}
+	return report->status;
+}
+
+static int run(const struct arguments *arguments)
+{
+	struct report report = { .arguments = arguments };
+	int status;
+
+	interrupts_hold(&report.interrupts);
+	uname(&report.kernel);
+	feature_status_read(NULL, report.kernel.release, report.statuses);
+	if (arguments->measure)
+		measure_features(&report);
+	if (arguments->path)
+		read_counters(&report);
+	if (arguments->check)
+		check(&report);
+
+	status = print(&report);
+	fflush(stdout);
+	interrupts_release(&report.interrupts);
+	return status;
+}
+
+int status_run(int argc, char **argv, struct global_options *global)
+{
+	struct arguments arguments = { .global = global };
+
+	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+		return STATUS_ERROR;
+	return global->done ? STATUS_OK : run(&arguments);
+}

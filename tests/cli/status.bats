@@ -1,0 +1,228 @@
+#!/usr/bin/env bats
+# status: what it says of the running kernel, beside what the kernel and the script say.
+
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+FEATURES="fiemap-leaf seek-cache log-dir send-reada nocow-csum"
+
+setup_file() {
+    mount_btrfs 256M
+    put_program_for_nobody
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+status_json() {
+    run --separate-stderr "$FASTPATH" --format json status "$@"
+}
+
+@test "every feature of STATUS.tsv, in its order, with its release" {
+    status_json
+    [ "$status" -eq 0 ]
+    diff <(json '.status.features[] | "\(.feature) \(.mainline)"') \
+        <(awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1, $4 }' "$top_srcdir/kernel/STATUS.tsv")
+    [ "$(json '[.status.features[].feature] | join(" ")')" = "$FEATURES" ]
+    [ "$(json .status.release)" = "$(uname -r)" ]
+}
+
+@test "text and JSON say the same" {
+    local feature
+
+    status_json
+    [ "$status" -eq 0 ]
+    declare -A state
+    for feature in $FEATURES; do
+        state[$feature]=$(json ".status.features[] | select(.feature == \"$feature\").state")
+    done
+    run --separate-stderr "$FASTPATH" status
+    [ "$status" -eq 0 ]
+    expect_line "Kernel: $(uname -r)"
+    for feature in $FEATURES; do
+        expect_line "$feature +${state[$feature]} +[0-9.]+ +.*"
+    done
+}
+
+@test "the script of the source tree says the same" {
+    local feature
+
+    status_json
+    for feature in $FEATURES; do
+        [ "$(json ".status.features[] | select(.feature == \"$feature\").state")" = \
+            "$("$top_srcdir/kernel/scripts/status" --kernel |
+                awk -F '\t' -v feature="$feature" '$1 == feature { print $2 }')" ]
+    done
+}
+
+@test "the state follows from the evidence" {
+    status_json
+    if [ -e /sys/fs/btrfs/features/fastpath ]; then
+        expect_json '[.status.features[].evidence] | unique | join(" ")' feature-list
+    else
+        # Of symbols there may be some, but nothing certain.
+        expect_json '[.status.features[] | select(.evidence == "feature-list")] | length' 0
+        expect_json '[.status.features[] | select((.evidence == "symbol") != (.symbol != null))] | length' 0
+    fi
+}
+
+# with_uname26 COMMAND...: with the release of a kernel of the past
+with_uname26() {
+    setarch --uname-2.6 "$@"
+}
+
+@test "an old release has nothing, says so as an inference, and fails --check" {
+    [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
+    # Any kernel pretends to be a 2.6 then.
+    run --separate-stderr with_uname26 "$FASTPATH" --format json status --check
+    [ "$status" -eq 64 ]
+    expect_json '[.status.features[].state] | unique | join(" ")' absent
+    expect_json '[.status.features[].evidence] | unique | join(" ")' release
+    run --separate-stderr with_uname26 "$FASTPATH" status
+    [ "$status" -eq 0 ]
+    expect_line "log-dir +absent +6\.4 +inferred from the release"
+}
+
+@test "--check passes where all are there" {
+    status_json --check
+    if [ "$(json '[.status.features[].state] | unique | join(" ")')" = present ]; then
+        [ "$status" -eq 0 ]
+    else
+        [ "$status" -eq 64 ]
+    fi
+}
+
+@test "counters of a file system" {
+    status_json "$MNT"
+    [ "$status" -eq 0 ]
+    expect_json .status.path "$MNT"
+    if [ -e "/sys/fs/btrfs/$(findmnt -n -o UUID "$MNT")/fastpath_stats" ]; then
+        expect_json '.status.counters | type' object
+    else
+        expect_json .status.counters null
+        run --separate-stderr "$FASTPATH" status "$MNT"
+        expect_line "Counters: '$MNT': this kernel does not count"
+    fi
+}
+
+# -- what is measured --
+
+folder_with() {
+    mkdir "$MNT/folder"
+    [ -z "${1-}" ] || chown "$1" "$MNT/folder"
+}
+
+expect_nothing_left() {
+    [ -z "$(ls -A "$MNT/folder")" ] || fail "left behind:" "$(ls -A "$MNT/folder")"
+    rmdir "$MNT/folder"
+}
+
+@test "--measure: three features are seen at work, and nothing is left" {
+    local verdicts
+
+    folder_with
+    status_json -q --measure "$MNT/folder"
+    [ "$status" -eq 0 ]
+    [ -z "$stderr" ]
+    expect_json '.status.measured.directory' "$MNT/folder"
+    expect_json '[.status.measured.features[] | select(.cost_ns != null).feature] | join(" ")' \
+        "fiemap-leaf seek-cache log-dir"
+    expect_json '[.status.measured.features[] | select(.not_measured).feature] | join(" ")' \
+        "send-reada nocow-csum"
+    # The ratio is of the two, and the verdict follows from the bounds; one that is clear is a state's evidence.
+    verdicts='.status.measured.features[] | select(.cost_ns != null) |
+        ((.cost_ns * 100 / .reference_ns | floor) == .ratio_percent) and
+        .verdict == (if .ratio_percent < .present_below_percent then "present"
+                     elif .ratio_percent > .absent_above_percent then "absent" else "unclear" end)'
+    expect_json "[$verdicts] | all" true
+    if [ ! -e /sys/fs/btrfs/features/fastpath ]; then
+        expect_json '[.status.features[] | select(.evidence == "measurement").feature] as $measured |
+            [.status.measured.features[] | select(.verdict == ("present", "absent")).feature] == $measured' true
+    fi
+    expect_nothing_left
+}
+
+@test "--measure says what it does, and needs no privilege" {
+    folder_with 65534
+    run --separate-stderr as_nobody "$MNT/program" status --measure "$MNT/folder"
+    [ "$status" -eq 0 ]
+    [ "$stderr" = "WARNING: making a subvolume, a snapshot and some thousand files for a while in '$MNT/folder'" ]
+    expect_line "Measured: '$MNT/folder'"
+    expect_line 'fiemap-leaf +[0-9.]+ +<[0-9.]+ +>[0-9.]+ +(present|absent|unclear) +whether .*'
+    expect_line 'Not measured: nocow-csum: .*'
+    expect_nothing_left
+}
+
+@test "--measure leaves nothing after a signal" {
+    local pid status signal delay
+
+    for signal in INT TERM; do
+        for delay in 0.05 0.3 0.6; do
+            folder_with
+            env --default-signal=INT "$FASTPATH" -q status --measure "$MNT/folder" >/dev/null 3>&- &
+            pid=$!
+            sleep "$delay"
+            kill -"$signal" "$pid" 2>/dev/null || true
+            status=0
+            wait "$pid" || status=$?
+            # If it was faster than the signal, that is no failure either.
+            [ "$status" -eq 0 ] || [ "$status" -gt 128 ] || fail "status $status"
+            expect_nothing_left
+        done
+    done
+}
+
+@test "--measure where it cannot" {
+    status_json -q --measure "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '$BATS_TEST_TMPDIR'" ]
+    expect_json '[.status.measured.features[].verdict] | unique | tostring' '[null]'
+    mount -o remount,ro "$MNT"
+    status_json -q --measure "$MNT"
+    mount -o remount,rw "$MNT"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "ERROR: cannot measure in '$MNT': Read-only file system"* ]]
+}
+
+@test "anybody may ask" {
+    run --separate-stderr as_nobody "$MNT/program" --format json status "$MNT"
+    [ "$status" -eq 0 ]
+    expect_json '.status.features | length' 5
+}
+
+@test "a path that is not on btrfs is an error, and the kernel is told nevertheless" {
+    status_json "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '$BATS_TEST_TMPDIR'" ]
+    expect_json '.status.features | length' 5
+    run --separate-stderr "$FASTPATH" status "$MNT/nothing"
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "ERROR: cannot open '$MNT/nothing': No such file or directory" ]
+    expect_line 'Feature +State .*'
+}
+
+@test "wrong arguments" {
+    run --separate-stderr "$FASTPATH" status "$MNT" "$MNT"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"1 argument at most expected, 2 given"* ]]
+    [ -z "$output" ]
+    run --separate-stderr "$FASTPATH" status --bogus
+    [ "$status" -eq 1 ]
+}
+
+@test "the front end calls it fastpath-status" {
+    run --separate-stderr "$FRONT_END" inspect fastpath-status
+    [ "$status" -eq 0 ]
+    expect_line 'Feature +State .*'
+    run --separate-stderr "$FRONT_END" inspect fast "$MNT" "$MNT"
+    [ "$status" -eq 1 ]
+    [[ $stderr == "btrfs inspect fastpath-status: 1 argument at most"* ]]
+    run "$FRONT_END" inspect status
+    [ "$status" -ne 0 ]
+    [[ $output == *"unknown token 'status'"* ]]
+    run "$FASTPATH" fastpath-status
+    [ "$status" -eq 1 ]
+    [[ $output == "ERROR: unknown command 'fastpath-status'"* ]]
+}
