@@ -29,6 +29,7 @@ struct arguments {
 	struct global_options *global;
 	/* NULL: the kernel alone */
 	const char *path;
+	int path_count;
 	/* NULL: nothing is measured */
 	const char *measure;
 	bool check;
@@ -46,16 +47,13 @@ static const struct argp_option option_list[] = {
 	{ 0 },
 };
 
-static error_t parse_argument(struct arguments *arguments, const char *path,
-			      const struct argp_state *state)
+static error_t check_arguments(const struct arguments *arguments, const struct argp_state *state)
 {
-	if (arguments->path) {
-		fprintf(stderr, "%s: 1 argument at most expected, %d given\n", state->name,
-			state->argc - state->next + 2);
-		return EINVAL;
-	}
-	arguments->path = path;
-	return 0;
+	if (arguments->path_count <= 1)
+		return 0;
+	fprintf(stderr, "%s: 1 argument at most expected, %d given\n", state->name,
+		arguments->path_count);
+	return EINVAL;
 }
 
 static error_t parse(int key, char *text, struct argp_state *state)
@@ -70,7 +68,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->measure = text;
 		return 0;
 	case ARGP_KEY_ARG:
-		return parse_argument(arguments, text, state);
+		arguments->path = text;
+		arguments->path_count++;
+		return 0;
+	case ARGP_KEY_END:
+		return check_arguments(arguments, state);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = arguments->global;
 		return 0;
@@ -404,14 +406,6 @@ static void json_feature(struct json_writer *json, enum feature_id id,
 	json_end_object(json);
 }
 
-static void json_uint_or_null(struct json_writer *json, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		json_add_uint(json, key, value);
-	else
-		json_add_null(json, key);
-}
-
 static void json_measured(struct json_writer *json, enum feature_id id,
 			  const struct measured *measured)
 {
@@ -420,12 +414,12 @@ static void json_measured(struct json_writer *json, enum feature_id id,
 	json_begin_object(json, NULL);
 	json_add_string(json, "feature", features[id].name);
 	json_add_string(json, probe->measure ? "compared" : "not_measured", probe->what);
-	json_uint_or_null(json, "cost_ns", measured->done, measured->cost.cost_ns);
-	json_uint_or_null(json, "reference_ns", measured->done, measured->cost.reference_ns);
-	json_uint_or_null(json, "ratio_percent", measured->done,
+	json_add_known_uint(json, "cost_ns", measured->done, measured->cost.cost_ns);
+	json_add_known_uint(json, "reference_ns", measured->done, measured->cost.reference_ns);
+	json_add_known_uint(json, "ratio_percent", measured->done,
 			  feature_cost_percent(&measured->cost));
-	json_uint_or_null(json, "present_below_percent", probe->measure, probe->present_below);
-	json_uint_or_null(json, "absent_above_percent", probe->measure, probe->absent_above);
+	json_add_known_uint(json, "present_below_percent", probe->measure, probe->present_below);
+	json_add_known_uint(json, "absent_above_percent", probe->measure, probe->absent_above);
 	if (measured->done)
 		json_add_string(json, "verdict", verdict_name(measured->verdict));
 	else
@@ -471,10 +465,7 @@ static void json_report(const struct report *report)
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		json_feature(&json, i, &report->statuses[i]);
 	json_end_array(&json);
-	if (report->arguments->path)
-		json_add_name(&json, "path", report->arguments->path);
-	else
-		json_add_null(&json, "path");
+	json_add_name(&json, "path", report->arguments->path);
 	json_counters(&json, report);
 	json_measurement(&json, report);
 	json_end_object(&json);

@@ -207,7 +207,7 @@ static int measure_fiemap_leaf(int directory_fd, struct interrupts *interrupts,
 
 /* -- seek-cache: what reading holes leaves behind -- */
 
-#define SEEK_SEGMENTS 1024
+#define SEEK_SEGMENTS 256
 
 static int walk_segments(int fd, void *data)
 {

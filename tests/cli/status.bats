@@ -138,6 +138,7 @@ expect_nothing_left() {
                      elif .ratio_percent > .absent_above_percent then "absent" else "unclear" end)'
     expect_json "[$verdicts] | all" true
     if [ ! -e /sys/fs/btrfs/features/fastpath ]; then
+        # shellcheck disable=SC2016 # jq's variables
         expect_json '[.status.features[] | select(.evidence == "measurement").feature] as $measured |
             [.status.measured.features[] | select(.verdict == ("present", "absent")).feature] == $measured' true
     fi
