@@ -2,7 +2,9 @@
 """What the tests that boot guests have alike: TAP, arguments, processes, and a folder for what they make."""
 
 import argparse
+import concurrent.futures
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -32,6 +34,23 @@ def stop(process):
     if process.poll() is None:
         process.terminate()
     process.wait()
+
+
+def run(processes, *command, **options):
+    """The exit status. What still runs when PROCESSES is left is stopped."""
+    process = subprocess.Popen(command, **options)
+    processes.callback(stop, process)
+    return process.wait()
+
+
+def both(processes, first, second):
+    """Two calls at the same time. If one fails, or a signal comes, the other's process is stopped."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        try:
+            return [future.result() for future in [pool.submit(first), pool.submit(second)]]
+        except BaseException:
+            processes.close()
+            raise
 
 
 def positive(text):
