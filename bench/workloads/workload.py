@@ -77,13 +77,21 @@ def disk_of(folder):
     return f"/dev/{name}"
 
 
+def symbol_of(function):
+    """The compiler marks the name of a function whose arguments it changed."""
+    with open("/proc/kallsyms", encoding="ascii") as symbols:
+        names = [line.split()[2] for line in symbols]
+    return next(name for name in names if name == function or name.startswith(f"{function}.isra."))
+
+
 class counted:
     """Counts the calls of a function of the kernel, or with RETURNS those that return that value."""
 
     def __init__(self, function, returns=None):
         self.event = f"{function}_{'calls' if returns is None else 'returns'}"
-        self.definition = (f"p:{self.event} {function}" if returns is None
-                           else f"r:{self.event} {function} ret=$retval:s32")
+        symbol = symbol_of(function)
+        self.definition = (f"p:{self.event} {symbol}" if returns is None
+                           else f"r:{self.event} {symbol} ret=$retval:s32")
         self.trigger = "hist:keys=common_type" + ("" if returns is None else f" if ret=={returns}")
         self.hits = 0
 
