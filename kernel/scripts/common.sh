@@ -164,6 +164,26 @@ needed_feature() {
     fi
 }
 
+# list_features FUNCTION BASE: what FUNCTION says of the patches of the base's series, each feature once
+list_features() {
+    local patch
+
+    list_patches "$kernel_dir/$2" | while read -r patch; do
+        "$1" "$patch"
+        echo
+    done | sed '/^$/d' | uniq
+}
+
+# carried_features BASE: those that the series has patches for
+carried_features() {
+    list_features feature_of "$1" | sed '/^counters$/d'
+}
+
+# counted_features BASE: those that the series counts in
+counted_features() {
+    list_features needed_feature "$1"
+}
+
 # contains WORD LIST...
 contains() {
     local word=$1 other

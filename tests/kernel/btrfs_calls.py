@@ -22,6 +22,8 @@ BTRFS_IOC_SYNC = 0x9408
 BTRFS_IOC_SEND = 0x40489426
 BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
 BTRFS_IOC_INO_LOOKUP = 0xD0009412
+BTRFS_IOC_SEND = 0x40489426
+BTRFS_SEND_FLAG_NO_FILE_DATA = 1
 
 MS_NOATIME = 1024
 SYNC_FILE_RANGE_WRITE = 2
@@ -191,6 +193,13 @@ def fiemap(fd, start=0, length=2 ** 64 - 1, guard=contextlib.nullcontext):
             break
         start = extents[-1].logical + extents[-1].length
     return extents
+
+
+def send(fd, target, flags=0, guard=contextlib.nullcontext):
+    """All of the snapshot that FD is, to TARGET. Only the call itself is within GUARD."""
+    request = struct.pack("=qQQQQI28x", target, 0, 0, 0, 0, flags)
+    with guard():
+        fcntl.ioctl(fd, BTRFS_IOC_SEND, request)
 
 
 def search_tree(fd, tree, first, last):
