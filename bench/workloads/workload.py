@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -43,12 +44,16 @@ def new_btrfs(image, size, *options):
         yield mount_point
 
 
-def histogram(values, bins=10):
-    """(low, high, count) of each bin, every one of them wider than the last by the same factor."""
+def distribution(values, bins=10):
+    """With (low, high, count) of each bin, every one of them wider than the last by the same factor."""
     low, high = min(values), max(values) + 1
     bounds = [round(low * (high / low) ** (number / bins)) for number in range(bins + 1)]
-    return [(first, last, sum(first <= value < last for value in values))
-            for first, last in zip(bounds, bounds[1:])]
+    percentiles = statistics.quantiles(values, n=100, method="inclusive")
+    return {"count": len(values), "min": low, "max": max(values), "mean": statistics.mean(values),
+            "median": statistics.median(values), "stddev": statistics.stdev(values),
+            **{f"p{percent}": percentiles[percent - 1] for percent in (90, 95, 99)},
+            "bins": [(first, last, sum(first <= value < last for value in values))
+                     for first, last in zip(bounds, bounds[1:])]}
 
 
 def slow_disk(size_mib, completion_ns, source=None):
@@ -78,33 +83,41 @@ def disk_of(folder):
 
 
 def symbol_of(function):
-    """The compiler marks the name of a function whose arguments it changed."""
+    """The compiler marks the name of a function whose arguments it changed; None if it was inlined."""
     with open("/proc/kallsyms", encoding="ascii") as symbols:
         names = [line.split()[2] for line in symbols]
-    return next(name for name in names if name == function or name.startswith(f"{function}.isra."))
+    return next((name for name in names if name == function or name.startswith(f"{function}.isra.")), None)
 
 
 class counted:
-    """Counts the calls of a function of the kernel, or with RETURNS those that return that value."""
+    """Counts the calls of a function of the kernel, or with RETURNS those that return that value.
+
+    HITS is None where the kernel has no such function, or the compiler none of this name.
+    """
 
     def __init__(self, function, returns=None):
         self.event = f"{function}_{'calls' if returns is None else 'returns'}"
-        symbol = symbol_of(function)
-        self.definition = (f"p:{self.event} {symbol}" if returns is None
-                           else f"r:{self.event} {symbol} ret=$retval:s32")
+        self.symbol = symbol_of(function)
+        self.definition = (f"p:{self.event} {self.symbol}" if returns is None
+                           else f"r:{self.event} {self.symbol} ret=$retval:s32")
         self.trigger = "hist:keys=common_type" + ("" if returns is None else f" if ret=={returns}")
-        self.hits = 0
+        self.hits = None
 
     @property
     def folder(self):
         return f"{TRACING}/events/kprobes/{self.event}"
 
     def __enter__(self):
+        if not self.symbol:
+            return self
         write(f"{TRACING}/kprobe_events", self.definition, os.O_APPEND)
         write(f"{self.folder}/trigger", self.trigger)
+        self.hits = 0
         return self
 
     def __exit__(self, *_):
+        if self.hits is None:
+            return
         with open(f"{self.folder}/hist", encoding="ascii") as histogram:
             for line in histogram:
                 if line.strip().startswith("Hits:"):
