@@ -253,7 +253,7 @@ our_names() {
 @test "our command by every name of the group and of itself" {
     "$FASTPATH" fiemap-shared "$MNT/file" >expected
     for group in i in inspect inspect-internal; do
-        for name in fi fiem fiemap-shared; do
+        for name in "fi" fiem fiemap-shared; do
             "$FRONT_END" "$group" "$name" "$MNT/file" | cmp - expected
         done
     done
@@ -266,7 +266,7 @@ our_names() {
     "$FRONT_END" --format json inspect fiemap-shared "$MNT/file" | cmp - expected
     "$FRONT_END" --format=json inspect fiem "$MNT/file" | cmp - expected
     "$FRONT_END" inspect fiemap-shared --format json "$MNT/file" | cmp - expected
-    "$FRONT_END" -q --log info -vv --verbose --quiet --format json i fi "$MNT/file" |
+    "$FRONT_END" -q --log info -vv --verbose --quiet --format json i "fi" "$MNT/file" |
         cmp - expected
 
     run -1 --separate-stderr "$FRONT_END" --log bogus inspect fiemap-shared "$MNT/file"
