@@ -24,6 +24,15 @@ static void test_none(void **state)
 	interrupts_release(&interrupts);
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+
+/* The test may run where some of them are ignored, under nohup(1) for example. */
+static void set_actions(void (*action)(int))
+{
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaction(signals[i], &(struct sigaction){ .sa_handler = action }, NULL);
+}
+
 /* What a program does that gets SIGNAL while it holds it, and how it ends. */
 static int status_of(int signal, bool ignored, bool asks)
 {
@@ -37,8 +46,7 @@ static int status_of(int signal, bool ignored, bool asks)
 		return status;
 	}
 
-	if (ignored)
-		sigaction(signal, &(struct sigaction){ .sa_handler = SIG_IGN }, NULL);
+	set_actions(ignored ? SIG_IGN : SIG_DFL);
 	interrupts_hold(&interrupts);
 	raise(signal);
 	if (asks && !ignored && interrupts_sleep(&interrupts, LONG) != signal)
@@ -55,8 +63,6 @@ static int status_of(int signal, bool ignored, bool asks)
 	interrupts_release(&interrupts);
 	_exit(5);
 }
-
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
 
 static void test_ends_by_the_signal(void **state)
 {
