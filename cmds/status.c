@@ -105,7 +105,8 @@ struct report {
 	const struct arguments *arguments;
 	struct utsname kernel;
 	struct feature_status statuses[FEATURE_COUNT];
-	/* of the file system of PATH */
+	/* of the file system of PATH, if there is one and the kernel counts */
+	bool has_filesystem;
 	bool has_counters;
 	struct counters counters;
 	struct measured measured[FEATURE_COUNT];
@@ -117,7 +118,7 @@ struct report {
 static void read_counters(struct report *report)
 {
 	const char *path = report->arguments->path;
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	uint8_t fsid[FSID_SIZE];
 	int ret;
 
@@ -131,7 +132,8 @@ static void read_counters(struct report *report)
 	} else {
 		ret = counters_read(NULL, fsid, &report->counters);
 		report->has_counters = ret == 0;
-		if (ret == 0 || ret == -ENOENT)
+		report->has_filesystem = ret == 0 || ret == -ENOENT;
+		if (report->has_filesystem)
 			return;
 		error_path("cannot read the counters of", path, ret);
 	}
@@ -379,7 +381,7 @@ static int print_report(const struct report *report)
 	ret = print_features(report);
 	if (ret == 0 && report->arguments->measure)
 		ret = print_measurement(report);
-	if (ret == 0 && report->arguments->path)
+	if (ret == 0 && report->has_filesystem)
 		print_counters(report);
 	return ret;
 }

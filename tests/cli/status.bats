@@ -107,6 +107,21 @@ with_uname26() {
     fi
 }
 
+@test "paths that are on no btrfs" {
+    local path
+
+    mkfifo "$BATS_TEST_TMPDIR/fifo"
+    for path in /proc "$BATS_TEST_TMPDIR/fifo"; do
+        run -1 --separate-stderr timeout -s KILL 20 "$FASTPATH" status "$path"
+        # shellcheck disable=SC2154 # bats' run sets it
+        [ "$stderr" = "ERROR: not a btrfs filesystem: '$path'" ] || fail "$stderr"
+        refuse_line 'Counters: .*'
+    done
+    run -1 --separate-stderr "$FASTPATH" status "$MNT/missing"
+    [ "$stderr" = "ERROR: cannot open '$MNT/missing': No such file or directory" ] || fail "$stderr"
+    expect_line 'Kernel: .*'
+}
+
 # -- what is measured --
 
 folder_with() {
