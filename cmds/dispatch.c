@@ -164,11 +164,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
-
 static const struct argp main_argp = {
 	.parser = parse,
-	.children = children,
+	.children = global_argp_children,
 	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
 	.doc = "Exercise btrfs' optimised paths on a real file system and report what they cost."
 	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8) or "

@@ -190,12 +190,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
-
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = children,
+	.children = global_argp_children,
 	.args_doc = "DIR",
 	.doc = "Tell how long an fsync of a directory on btrfs takes while it grows, and whether "
 	       "the log was written or the whole transaction committed.\vFiles are made in a "

@@ -166,3 +166,5 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 const struct argp global_argp = { .options = options, .parser = parse };
+
+const struct argp_child global_argp_children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };

@@ -21,6 +21,9 @@ struct global_options {
 /* The options above; its input is a struct global_options. */
 extern const struct argp global_argp;
 
+/* GLOBAL_ARGP alone, whose input a command's parser hands it. */
+extern const struct argp_child global_argp_children[];
+
 /* An option's number of WHAT, from 1 to MOST. Returns EINVAL for anything else, and complains. */
 error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count);
 

@@ -204,12 +204,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
-
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = children,
+	.children = global_argp_children,
 	.args_doc = "SUBVOL\n--decode FILE",
 	.doc = "Tell what a btrfs send of a read-only subvolume consists of, what it reads from the "
 	       "devices, and how large it would be.\vThe kernel sends, and the stream is decoded "

@@ -81,12 +81,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
-
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = children,
+	.children = global_argp_children,
 	.args_doc = "[PATH]",
 	.doc = "Tell which of the five optimised paths of btrfs the running kernel has, and how that "
 	       "is known; for PATH, on btrfs, also what the kernel has counted of them.",
