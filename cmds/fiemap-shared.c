@@ -512,10 +512,7 @@ static void json_extent(struct json_writer *json, const struct mapped_extent *ex
 	json_add_uint(json, "bytenr", extent->bytenr);
 	json_add_uint(json, "length", extent->length);
 	json_add_extent_flags(json, "flags", extent->flags);
-	if (!decision)
-		json_add_null(json, "decision");
-	else
-		json_add_string(json, "decision", decision);
+	json_add_string(json, "decision", decision);
 	if (decision && strcmp(decision, "mixed") == 0)
 		json_decisions(json, decisions);
 	json_end_object(json);

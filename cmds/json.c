@@ -134,6 +134,10 @@ void json_add_known_uint(struct json_writer *json, const char *key, bool known, 
 
 void json_add_string(struct json_writer *json, const char *key, const char *value)
 {
+	if (!value) {
+		json_add_null(json, key);
+		return;
+	}
 	begin_member(json, key);
 	put_value(json, json_object_new_string(value));
 }

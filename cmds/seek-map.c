@@ -568,10 +568,7 @@ static void json_part(struct json_writer *json, const struct part *part, bool ha
 	json_add_uint(json, "offset", part->offset);
 	json_add_uint(json, "length", part->length);
 	json_add_string(json, "type", type_name(part->is_data));
-	if (has_kind)
-		json_add_string(json, "extent", extent_kind_names[part->kind]);
-	else
-		json_add_null(json, "extent");
+	json_add_string(json, "extent", has_kind ? extent_kind_names[part->kind] : NULL);
 	json_end_object(json);
 }
 

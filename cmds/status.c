@@ -229,6 +229,7 @@ static void check(struct report *report)
 
 /* -- how it is told -- */
 
+/* NULL where there is none */
 static const char *evidence_name(enum feature_evidence evidence)
 {
 	static const char *const names[] = {
@@ -269,21 +270,28 @@ static const struct table_column feature_columns[] = {
 	{ "Evidence", 30, true },
 };
 
+#define SINCE_TEXT_SIZE 32
+
+static const char *format_since(char text[SINCE_TEXT_SIZE], enum feature_id id)
+{
+	snprintf(text, SINCE_TEXT_SIZE, "%u.%u", features[id].since.version,
+		 features[id].since.patchlevel);
+	return text;
+}
+
 static int print_feature(struct table *table, enum feature_id id,
 			 const struct feature_status *status)
 {
-	char since[32], evidence[EVIDENCE_TEXT_SIZE];
+	char since[SINCE_TEXT_SIZE], evidence[EVIDENCE_TEXT_SIZE];
 	int ret;
 
-	snprintf(since, sizeof(since), "%u.%u", features[id].since.version,
-		 features[id].since.patchlevel);
 	ret = table_begin_row(table);
 	if (ret == 0)
 		ret = table_cell(table, features[id].name);
 	if (ret == 0)
 		ret = table_cell(table, feature_state_name(status->state));
 	if (ret == 0)
-		ret = table_cell(table, since);
+		ret = table_cell(table, format_since(since, id));
 	return ret < 0 ? ret : table_cell(table, explain(evidence, status));
 }
 
@@ -387,22 +395,14 @@ static int print_report(const struct report *report)
 static void json_feature(struct json_writer *json, enum feature_id id,
 			 const struct feature_status *status)
 {
-	char since[32];
+	char since[SINCE_TEXT_SIZE];
 
-	snprintf(since, sizeof(since), "%u.%u", features[id].since.version,
-		 features[id].since.patchlevel);
 	json_begin_object(json, NULL);
 	json_add_string(json, "feature", features[id].name);
 	json_add_string(json, "state", feature_state_name(status->state));
-	json_add_string(json, "mainline", since);
-	if (status->evidence == FEATURE_BY_NOTHING)
-		json_add_null(json, "evidence");
-	else
-		json_add_string(json, "evidence", evidence_name(status->evidence));
-	if (status->symbol)
-		json_add_string(json, "symbol", status->symbol);
-	else
-		json_add_null(json, "symbol");
+	json_add_string(json, "mainline", format_since(since, id));
+	json_add_string(json, "evidence", evidence_name(status->evidence));
+	json_add_string(json, "symbol", status->symbol);
 	json_end_object(json);
 }
 
@@ -420,10 +420,7 @@ static void json_measured(struct json_writer *json, enum feature_id id,
 			  feature_cost_percent(&measured->cost));
 	json_add_known_uint(json, "present_below_percent", probe->measure, probe->present_below);
 	json_add_known_uint(json, "absent_above_percent", probe->measure, probe->absent_above);
-	if (measured->done)
-		json_add_string(json, "verdict", verdict_name(measured->verdict));
-	else
-		json_add_null(json, "verdict");
+	json_add_string(json, "verdict", measured->done ? verdict_name(measured->verdict) : NULL);
 	json_end_object(json);
 }
 

@@ -222,10 +222,12 @@ static void test_what_is_not_known(void **state)
 {
 	(void)state;
 	json_add_name(&json, "path", NULL);
+	json_add_string(&json, "verdict", NULL);
 	json_add_known_uint(&json, "reads", false, 7);
 	json_add_known_uint(&json, "bytes", true, 7);
 	assert_text(HEADER ",\n"
 			   "  \"path\": null,\n"
+			   "  \"verdict\": null,\n"
 			   "  \"reads\": null,\n"
 			   "  \"bytes\": 7\n"
 			   "}\n");
