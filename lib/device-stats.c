@@ -20,7 +20,7 @@
 #define SECTOR_SIZE 512
 
 /* The numbers of a "stat" file; later kernels have more. */
-enum { READS, READS_MERGED, READ_SECTORS, READ_MS, BUSY_MS = 9, QUEUE_MS, FIELD_COUNT };
+enum { READS, READS_MERGED, READ_SECTORS, READ_MS, IN_FLIGHT = 8, BUSY_MS, QUEUE_MS, FIELD_COUNT };
 
 /* Moves *TEXT behind the next number. Returns false if there is none, or if it is too large. */
 static bool parse_number(const char **text, const char *end, uint64_t *ret_number)
@@ -53,6 +53,7 @@ int device_stats_parse(const char *text, size_t size, struct device_stats *ret_s
 		.read_bytes = numbers[READ_SECTORS],
 		.read_ns = numbers[READ_MS],
 		.busy_ns = numbers[BUSY_MS],
+		.in_flight = numbers[IN_FLIGHT],
 		.device_count = 1,
 	};
 	return 0;
@@ -82,6 +83,7 @@ static void add(struct device_stats *sum, const struct device_stats *stats)
 	sum->read_bytes = saturating_add(sum->read_bytes, stats->read_bytes);
 	sum->read_ns = saturating_add(sum->read_ns, stats->read_ns);
 	sum->busy_ns = saturating_add(sum->busy_ns, stats->busy_ns);
+	sum->in_flight = saturating_add(sum->in_flight, stats->in_flight);
 	sum->device_count += stats->device_count;
 }
 
@@ -145,6 +147,7 @@ struct device_stats device_stats_subtract(const struct device_stats *after,
 		.read_bytes = grown(after->read_bytes, before->read_bytes),
 		.read_ns = grown(after->read_ns, before->read_ns),
 		.busy_ns = grown(after->busy_ns, before->busy_ns),
+		.in_flight = after->in_flight,
 		.device_count = after->device_count,
 	};
 }

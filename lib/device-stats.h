@@ -15,6 +15,8 @@ struct device_stats {
 	uint64_t read_ns;
 	/* how long anything was under way */
 	uint64_t busy_ns;
+	/* reads and writes that are under way now */
+	uint64_t in_flight;
 	unsigned int device_count;
 };
 
@@ -31,7 +33,7 @@ int device_stats_parse(const char *text, size_t size, struct device_stats *ret_s
 int device_stats_read(const char *root, const uint8_t fsid[FSID_SIZE],
 		      struct device_stats *ret_stats);
 
-/* What was done from BEFORE to AFTER. */
+/* What was done from BEFORE to AFTER; what is under way is AFTER's. */
 struct device_stats device_stats_subtract(const struct device_stats *after,
 					  const struct device_stats *before);
 

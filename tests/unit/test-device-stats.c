@@ -12,7 +12,8 @@
 #include "device-stats.h"
 #include "test.h"
 
-#define REAL " 1042451    27271 14965936   193540 10098259  1787775 231141150  4797988        0   592292  5153749      385        0 20416688     2078   139546   160141\n"
+#define REAL                                                                                       \
+	" 1042451    27271 14965936   193540 10098259  1787775 231141150  4797988        0   592292  5153749      385        0 20416688     2078   139546   160141\n"
 
 static const uint8_t fsid[FSID_SIZE] = "0123456789abcdef";
 #define FSID_TEXT "30313233-3435-3637-3839-616263646566"
@@ -32,10 +33,12 @@ static void test_parse(void **state)
 	assert_int_equal(stats.read_bytes, 14965936ULL * 512);
 	assert_int_equal(stats.read_ns, 193540000000);
 	assert_int_equal(stats.busy_ns, 592292000000);
+	assert_int_equal(stats.in_flight, 0);
 	assert_int_equal(stats.device_count, 1);
 	/* of kernels before 4.18 */
 	assert_int_equal(parse("1 2 3 4 5 6 7 8 9 10 11\n", &stats), 0);
 	assert_int_equal(stats.busy_ns, 10000000);
+	assert_int_equal(stats.in_flight, 9);
 }
 
 static void test_parse_errors(void **state)
@@ -127,8 +130,8 @@ static void test_several_devices(void **state)
 
 static void test_subtract(void **state)
 {
-	const struct device_stats before = { 10, 1000, 5, 7, 2 };
-	const struct device_stats after = { 15, 3000, 6, 3, 2 };
+	const struct device_stats before = { 10, 1000, 5, 7, 1, 2 };
+	const struct device_stats after = { 15, 3000, 6, 3, 4, 2 };
 	struct device_stats change = device_stats_subtract(&after, &before);
 
 	(void)state;
@@ -136,6 +139,7 @@ static void test_subtract(void **state)
 	assert_int_equal(change.read_bytes, 2000);
 	assert_int_equal(change.read_ns, 1);
 	assert_int_equal(change.busy_ns, 0);
+	assert_int_equal(change.in_flight, 4);
 	assert_int_equal(change.device_count, 2);
 }
 
