@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * Both execute the file PATH with ARGV and this process's environment, without a shell or a
+ * All execute the file PATH with ARGV and this process's environment, without a shell or a
  * search in PATH.
  */
 
@@ -15,6 +15,9 @@
  * PATH cannot be executed, -ECHILD if SIGCHLD is ignored.
  */
 int child_run(const char *path, char *const *argv, int *ret_wait_status);
+
+/* The same with nothing to read, and what it says is lost. */
+int child_run_silently(const char *path, char *const *argv, int *ret_wait_status);
 
 /*
  * Run a program to its end with nothing to read, and keep the first SIZE bytes that it writes to

@@ -100,6 +100,20 @@ static void test_run(void **state)
 	assert_int_equal(WTERMSIG(wait_status), SIGTERM);
 }
 
+static void test_run_silently(void **state)
+{
+	char *const argv[] = {
+		"sh", "-c",
+		"cat && [ /dev/fd/1 -ef /dev/null ] && [ /dev/fd/2 -ef /dev/null ] && exit 5", NULL
+	};
+	int wait_status;
+
+	(void)state;
+	assert_int_equal(child_run_silently(SHELL, argv, &wait_status), 0);
+	assert_true(WIFEXITED(wait_status));
+	assert_int_equal(WEXITSTATUS(wait_status), 5);
+}
+
 /* What is returned stays untouched. */
 static void assert_fails(const char *path, int expected)
 {
@@ -109,6 +123,7 @@ static void assert_fails(const char *path, int expected)
 	int wait_status = 42;
 
 	assert_int_equal(child_run(path, argv, &wait_status), expected);
+	assert_int_equal(child_run_silently(path, argv, &wait_status), expected);
 	assert_int_equal(child_capture(path, argv, buffer, sizeof(buffer), &length), expected);
 	assert_int_equal(wait_status, 42);
 	assert_int_equal(length, 42);
@@ -151,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_capture_with_sigchld_ignored),
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_run),
+		cmocka_unit_test(test_run_silently),
 		cmocka_unit_test(test_cannot_execute),
 		cmocka_unit_test(test_find),
 	};
