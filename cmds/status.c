@@ -160,21 +160,38 @@ static void announce(const struct arguments *arguments)
 	CLEANUP_FREE char *quoted = quote_name(arguments->measure);
 
 	if (arguments->global->verbosity >= 0)
-		warning("making a subvolume, a snapshot and some thousand files for a while in %s",
+		warning("making some thousand files%s for a while in %s",
+			geteuid() == 0 ? ", subvolumes and an image to mount" : " and subvolumes",
 			quoted ? quoted : "?");
 }
 
+static void complain_of_measuring(const struct report *report, enum feature_id id, int err)
+{
+	char action[64];
+
+	snprintf(action, sizeof(action), "cannot measure %s in", features[id].name);
+	error_path(action, report->arguments->measure, err);
+}
+
+#define NEEDS_ROOT "mounting an image needs root"
+
+static bool can_measure(enum feature_id id)
+{
+	return !feature_probes[id].needs_root || geteuid() == 0;
+}
+
 /* Returns 0 or a negative errno, and complains; a signal is not complained of. */
-static int measure_feature(struct report *report, enum feature_id id, int fd)
+static int measure_feature(struct report *report, enum feature_id id,
+			   const struct probe_directory *directory)
 {
 	const struct feature_probe *probe = &feature_probes[id];
 	struct measured *measured = &report->measured[id];
 	int ret;
 
-	ret = probe->measure(fd, &report->interrupts, &measured->cost);
+	ret = probe->run(directory, &report->interrupts, &measured->cost);
 	if (ret < 0) {
 		if (ret != -EINTR)
-			error_path("cannot measure in", report->arguments->measure, ret);
+			complain_of_measuring(report, id, ret);
 		return ret;
 	}
 	measured->done = true;
@@ -187,6 +204,7 @@ static int measure_feature(struct report *report, enum feature_id id, int fd)
 static void measure_features(struct report *report)
 {
 	CLEANUP_CLOSE int fd = open_directory(report->arguments->measure);
+	const struct probe_directory directory = { report->arguments->measure, fd };
 	int ret = 0;
 
 	if (fd < 0) {
@@ -200,9 +218,9 @@ static void measure_features(struct report *report)
 	}
 	announce(report->arguments);
 	for (size_t i = 0; i < FEATURE_COUNT && ret != -EINTR; i++) {
-		if (!feature_probes[i].measure)
+		if (!can_measure(i))
 			continue;
-		ret = measure_feature(report, i, fd);
+		ret = measure_feature(report, i, &directory);
 		if (ret < 0)
 			report->status = STATUS_ERROR;
 	}
@@ -329,13 +347,16 @@ static int print_measured(struct table *table, enum feature_id id, const struct 
 {
 	const struct feature_probe *probe = &feature_probes[id];
 	char ratio[RATIO_TEXT_SIZE], present[RATIO_TEXT_SIZE], absent[RATIO_TEXT_SIZE];
-	const char *cells[] = { features[id].name, "-", "-", "-", "-", probe->what };
+	const char *cells[] = {
+		features[id].name,
+		"-",
+		format_ratio(present, "<", probe->present_below),
+		format_ratio(absent, ">", probe->absent_above),
+		"-",
+		probe->what,
+	};
 	int ret;
 
-	if (probe->measure) {
-		cells[2] = format_ratio(present, "<", probe->present_below);
-		cells[3] = format_ratio(absent, ">", probe->absent_above);
-	}
 	if (measured->done) {
 		cells[1] = format_ratio(ratio, "", feature_cost_percent(&measured->cost));
 		cells[4] = verdict_name(measured->verdict);
@@ -355,14 +376,14 @@ static int print_measurement(const struct report *report)
 	printf("\nMeasured: %s\n", quoted ? quoted : "?");
 	ret = TABLE_NEW(&table, measure_columns);
 	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
-		if (feature_probes[i].measure)
+		if (can_measure(i))
 			ret = print_measured(table, i, &report->measured[i]);
 	}
 	if (ret == 0)
 		ret = table_flush(table);
 	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
-		if (!feature_probes[i].measure)
-			printf("Not measured: %s: %s\n", features[i].name, feature_probes[i].what);
+		if (!can_measure(i))
+			printf("Not measured: %s: " NEEDS_ROOT "\n", features[i].name);
 	}
 	return ret;
 }
@@ -413,13 +434,15 @@ static void json_measured(struct json_writer *json, enum feature_id id,
 
 	json_begin_object(json, NULL);
 	json_add_string(json, "feature", features[id].name);
-	json_add_string(json, probe->measure ? "compared" : "not_measured", probe->what);
-	json_add_known_uint(json, "cost_ns", measured->done, measured->cost.cost_ns);
-	json_add_known_uint(json, "reference_ns", measured->done, measured->cost.reference_ns);
+	json_add_string(json, "compared", probe->what);
+	json_add_string(json, "not_measured", can_measure(id) ? NULL : NEEDS_ROOT);
+	json_add_string(json, "unit", probe->unit);
+	json_add_known_uint(json, "cost", measured->done, measured->cost.cost);
+	json_add_known_uint(json, "reference", measured->done, measured->cost.reference);
 	json_add_known_uint(json, "ratio_percent", measured->done,
-			  feature_cost_percent(&measured->cost));
-	json_add_known_uint(json, "present_below_percent", probe->measure, probe->present_below);
-	json_add_known_uint(json, "absent_above_percent", probe->measure, probe->absent_above);
+			    feature_cost_percent(&measured->cost));
+	json_add_uint(json, "present_below_percent", probe->present_below);
+	json_add_uint(json, "absent_above_percent", probe->absent_above);
 	json_add_string(json, "verdict", measured->done ? verdict_name(measured->verdict) : NULL);
 	json_end_object(json);
 }

@@ -5,24 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "feature-probe.h"
 #include "feature-status.h"
-#include "interrupts.h"
-
-/* What a feature makes cheap, and what costs the same without it, on the same machine. */
-struct feature_cost {
-	uint64_t cost_ns;
-	uint64_t reference_ns;
-};
 
 /* How to see a feature at work. */
 struct feature_probe {
-	/*
-	 * Does a small run in DIRECTORY_FD, on btrfs, and leaves nothing behind. Returns 0, -EINTR
-	 * after a signal that INTERRUPTS holds, or a negative errno. NULL: nobody can tell.
-	 */
-	int (*measure)(int directory_fd, struct interrupts *interrupts,
-		       struct feature_cost *ret_cost);
-	/* what is compared with what, or why there is nothing to measure */
+	feature_probe_run *run;
+	/* it mounts an image */
+	bool needs_root;
+	/* of both costs */
+	const char *unit;
+	/* what is compared with what */
 	const char *what;
 	/* Of the cost in percent of the reference: what is between was seen with neither. */
 	unsigned int present_below;

@@ -45,9 +45,9 @@ static void test_probes(void **state)
 	(void)state;
 	for (size_t i = 0; i < FEATURE_COUNT; i++) {
 		assert_non_null(feature_probes[i].what);
-		if (feature_probes[i].measure)
-			assert_true(feature_probes[i].present_below <
-				    feature_probes[i].absent_above);
+		assert_non_null(feature_probes[i].run);
+		assert_non_null(feature_probes[i].unit);
+		assert_true(feature_probes[i].present_below < feature_probes[i].absent_above);
 	}
 }
 
