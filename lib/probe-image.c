@@ -80,7 +80,7 @@ static int make_filesystem(const struct probe_image *image)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
 }
 
-int probe_image_new(const struct probe_directory *parent, struct probe_image *ret_image)
+static int make_image(const struct probe_directory *parent, struct probe_image *ret_image)
 {
 	int ret;
 
@@ -174,7 +174,7 @@ int probe_image_open(const struct probe_image *image)
 	return fd < 0 ? -errno : fd;
 }
 
-int probe_image_remove(struct probe_image *image)
+static int remove_image(struct probe_image *image)
 {
 	int unmounted = probe_image_unmount(image);
 	CLEANUP_CLOSE int folder_fd = openat(image->parent->fd, image->name,
@@ -189,4 +189,23 @@ int probe_image_remove(struct probe_image *image)
 	if (ret == 0)
 		ret = probe_remove(folder_fd, MOUNT_POINT, AT_REMOVEDIR);
 	return ret < 0 ? ret : probe_remove(image->parent->fd, image->name, AT_REMOVEDIR);
+}
+
+int probe_image_run(const struct probe_directory *directory, struct interrupts *interrupts,
+		    probe_image_work *work, struct feature_cost *ret_cost)
+{
+	struct probe_image image;
+	struct feature_cost cost;
+	int ret, removed;
+
+	ret = make_image(directory, &image);
+	if (ret == 0)
+		ret = probe_interrupted(interrupts);
+	if (ret == 0)
+		ret = work(&image, interrupts, &cost);
+	removed = remove_image(&image);
+	ret = ret < 0 ? ret : removed;
+	if (ret == 0)
+		*ret_cost = cost;
+	return ret;
 }

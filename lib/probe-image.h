@@ -10,7 +10,6 @@
  * process alone sees it, so that the mount goes with the process, however that ends.
  */
 struct probe_image {
-	/* the caller's */
 	const struct probe_directory *parent;
 	/* of a folder in there that holds the image and its mount point */
 	char name[PROBE_NAME_SIZE];
@@ -18,13 +17,18 @@ struct probe_image {
 	int root_fd;
 };
 
+/* Returns 0 with a cost, or a negative errno. */
+typedef int probe_image_work(struct probe_image *image, struct interrupts *interrupts,
+			     struct feature_cost *ret_cost);
+
 /*
- * Make an image in PARENT with mkfs.btrfs. RET_IMAGE is to be given to
- * probe_image_remove() in any case.
- * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOPKG if mkfs.btrfs is not in $PATH, -EIO if it
- * fails, or a negative errno as mkdir(2), open(2) and unshare(2).
+ * Make an image in DIRECTORY with mkfs.btrfs, call WORK with it, not mounted, and leave nothing.
+ * Returns what WORK returned, -EPERM without CAP_SYS_ADMIN, -ENOPKG if mkfs.btrfs is not in $PATH,
+ * -EIO if it fails, -EINTR after a signal, or a negative errno as mkdir(2), open(2), unshare(2)
+ * and umount(2).
  */
-int probe_image_new(const struct probe_directory *parent, struct probe_image *ret_image);
+int probe_image_run(const struct probe_directory *directory, struct interrupts *interrupts,
+		    probe_image_work *work, struct feature_cost *ret_cost);
 
 /*
  * Mount it: nothing of it is in memory then. Returns 0 and sets root_fd, -ENODEV without loop
@@ -37,8 +41,5 @@ int probe_image_unmount(struct probe_image *image);
 
 /* A descriptor of the image file, for reading and writing, or a negative errno. */
 int probe_image_open(const struct probe_image *image);
-
-/* Unmounts it and leaves nothing. Returns 0 or a negative errno. */
-int probe_image_remove(struct probe_image *image);
 
 #endif

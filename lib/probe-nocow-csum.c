@@ -108,25 +108,19 @@ static int prepare(struct probe_image *image, struct interrupts *interrupts)
 	return ret < 0 ? ret : probe_interrupted(interrupts);
 }
 
+static int measure(struct probe_image *image, struct interrupts *interrupts,
+		   struct feature_cost *ret_cost)
+{
+	int ret;
+
+	ret = prepare(image, interrupts);
+	if (ret == 0)
+		ret = probe_image_mount(image);
+	return ret < 0 ? ret : time_checks(image->root_fd, ret_cost);
+}
+
 int probe_nocow_csum(const struct probe_directory *directory, struct interrupts *interrupts,
 		     struct feature_cost *ret_cost)
 {
-	struct probe_image image;
-	struct feature_cost cost;
-	int ret, removed;
-
-	ret = probe_image_new(directory, &image);
-	if (ret == 0)
-		ret = probe_interrupted(interrupts);
-	if (ret == 0)
-		ret = prepare(&image, interrupts);
-	if (ret == 0)
-		ret = probe_image_mount(&image);
-	if (ret == 0)
-		ret = time_checks(image.root_fd, &cost);
-	removed = probe_image_remove(&image);
-	ret = ret < 0 ? ret : removed;
-	if (ret == 0)
-		*ret_cost = cost;
-	return ret;
+	return probe_image_run(directory, interrupts, measure, ret_cost);
 }

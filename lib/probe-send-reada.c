@@ -206,31 +206,26 @@ static int send_and_count(const struct probe_image *image, struct interrupts *in
 	return 0;
 }
 
+static int measure(struct probe_image *image, struct interrupts *interrupts,
+		   struct feature_cost *ret_cost)
+{
+	int ret;
+
+	ret = probe_image_mount(image);
+	if (ret == 0)
+		ret = make_subvolume(image->root_fd);
+	if (ret == 0)
+		ret = probe_interrupted(interrupts);
+	if (ret == 0)
+		ret = probe_image_unmount(image);
+	/* Nothing is in memory then. */
+	if (ret == 0)
+		ret = probe_image_mount(image);
+	return ret < 0 ? ret : send_and_count(image, interrupts, ret_cost);
+}
+
 int probe_send_reada(const struct probe_directory *directory, struct interrupts *interrupts,
 		     struct feature_cost *ret_cost)
 {
-	struct probe_image image;
-	struct feature_cost cost;
-	int ret, removed;
-
-	ret = probe_image_new(directory, &image);
-	if (ret == 0)
-		ret = probe_image_mount(&image);
-	if (ret == 0)
-		ret = probe_interrupted(interrupts);
-	if (ret == 0)
-		ret = make_subvolume(image.root_fd);
-	if (ret == 0)
-		ret = probe_interrupted(interrupts);
-	if (ret == 0)
-		ret = probe_image_unmount(&image);
-	if (ret == 0)
-		ret = probe_image_mount(&image);
-	if (ret == 0)
-		ret = send_and_count(&image, interrupts, &cost);
-	removed = probe_image_remove(&image);
-	ret = ret < 0 ? ret : removed;
-	if (ret == 0)
-		*ret_cost = cost;
-	return ret;
+	return probe_image_run(directory, interrupts, measure, ret_cost);
 }
