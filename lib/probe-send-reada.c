@@ -36,6 +36,7 @@
 #define NEAR_DIRECTORY 0
 #define FAR_DIRECTORY 10
 
+#define ROUNDS 3
 #define WAIT_NS NANOSECONDS_PER_MILLISECOND
 #define WAITS 1000
 
@@ -206,22 +207,50 @@ static int send_and_count(const struct probe_image *image, struct interrupts *in
 	return 0;
 }
 
-static int measure(struct probe_image *image, struct interrupts *interrupts,
-		   struct feature_cost *ret_cost)
+static int make(struct probe_image *image)
 {
 	int ret;
 
 	ret = probe_image_mount(image);
 	if (ret == 0)
 		ret = make_subvolume(image->root_fd);
+	return ret < 0 ? ret : probe_image_unmount(image);
+}
+
+/* From a new mount, so that nothing is in memory. */
+static int measure_once(struct probe_image *image, struct interrupts *interrupts,
+			struct feature_cost *ret_cost)
+{
+	int ret;
+
+	ret = probe_image_mount(image);
 	if (ret == 0)
-		ret = probe_interrupted(interrupts);
+		ret = send_and_count(image, interrupts, ret_cost);
 	if (ret == 0)
 		ret = probe_image_unmount(image);
-	/* Nothing is in memory then. */
+	return ret < 0 ? ret : probe_interrupted(interrupts);
+}
+
+static int measure(struct probe_image *image, struct interrupts *interrupts,
+		   struct feature_cost *ret_cost)
+{
+	struct feature_cost least = { .cost = UINT64_MAX };
+	int ret;
+
+	ret = make(image);
 	if (ret == 0)
-		ret = probe_image_mount(image);
-	return ret < 0 ? ret : send_and_count(image, interrupts, ret_cost);
+		ret = probe_interrupted(interrupts);
+	/* Others may look at the new device, and only add to what is read. */
+	for (int i = 0; i < ROUNDS && ret == 0; i++) {
+		struct feature_cost cost = { 0 };
+
+		ret = measure_once(image, interrupts, &cost);
+		if (ret == 0 && cost.cost < least.cost)
+			least = cost;
+	}
+	if (ret == 0)
+		*ret_cost = least;
+	return ret;
 }
 
 int probe_send_reada(const struct probe_directory *directory, struct interrupts *interrupts,
