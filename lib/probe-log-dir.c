@@ -14,26 +14,46 @@
 #define FSYNCS 100
 #define FILES_A_FSYNC 100
 #define TENTH (FSYNCS / 10)
+/* Where each fsync looks at all that came before, going on takes long. */
+#define BEYOND_DOUBT 6
 #define ATTEMPTS 3
 
+static int time_fsync(struct fsync_folder *folder, uint64_t *ret_ns)
+{
+	uint64_t start, elapsed;
+	int ret = 0;
+
+	for (int file = 0; file < FILES_A_FSYNC && ret == 0; file++)
+		ret = fsync_folder_add(folder);
+	start = thread_cpu_ns();
+	if (ret == 0)
+		ret = fsync_folder_sync(folder, &elapsed);
+	*ret_ns = thread_cpu_ns() - start;
+	return ret;
+}
+
+/* Returns how many there are, fewer where the growth is beyond doubt, or a negative errno. */
 static int time_fsyncs(struct fsync_folder *folder, struct interrupts *interrupts,
 		       uint64_t times[FSYNCS])
 {
-	int ret = 0;
+	uint64_t limit = UINT64_MAX;
+	int beyond = 0;
 
-	for (int i = 0; i < FSYNCS && ret == 0; i++) {
-		uint64_t start, elapsed;
+	for (int i = 0; i < FSYNCS; i++) {
+		int ret;
 
-		for (int file = 0; file < FILES_A_FSYNC && ret == 0; file++)
-			ret = fsync_folder_add(folder);
-		start = thread_cpu_ns();
-		if (ret == 0)
-			ret = fsync_folder_sync(folder, &elapsed);
-		times[i] = thread_cpu_ns() - start;
+		ret = time_fsync(folder, &times[i]);
 		if (ret == 0)
 			ret = probe_interrupted(interrupts);
+		if (ret < 0)
+			return ret;
+		if (i == TENTH - 1)
+			limit = BEYOND_DOUBT * median(times, TENTH);
+		beyond = times[i] > limit ? beyond + 1 : 0;
+		if (beyond == TENTH)
+			return i + 1;
 	}
-	return ret;
+	return FSYNCS;
 }
 
 /*
@@ -45,7 +65,7 @@ static int measure_growth(struct fsync_folder *folder, struct interrupts *interr
 {
 	struct commit_counters before = { 0 }, after = { 0 };
 	uint64_t times[FSYNCS];
-	int ret;
+	int count, ret;
 
 	/* The next one by itself is half a minute away then. */
 	ret = filesystem_commit(folder->fd);
@@ -53,15 +73,17 @@ static int measure_growth(struct fsync_folder *folder, struct interrupts *interr
 		ret = fsync_folder_touch(folder);
 	if (ret == 0)
 		ret = commit_counters_read_generation(folder->fd, &before);
-	if (ret == 0)
-		ret = time_fsyncs(folder, interrupts, times);
-	if (ret == 0)
-		ret = commit_counters_read_generation(folder->fd, &after);
+	if (ret < 0)
+		return ret;
+	count = time_fsyncs(folder, interrupts, times);
+	if (count < 0)
+		return count;
+	ret = commit_counters_read_generation(folder->fd, &after);
 	if (ret < 0)
 		return ret;
 	*ret_cost = (struct feature_cost){ 0 };
 	if (before.generation_known && before.generation == after.generation)
-		*ret_cost = (struct feature_cost){ median(times + FSYNCS - TENTH, TENTH),
+		*ret_cost = (struct feature_cost){ median(times + count - TENTH, TENTH),
 						   median(times, TENTH) };
 	return 0;
 }
