@@ -27,12 +27,10 @@
 static int make_directory(struct fsync_folder *folder)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
-		uint32_t number;
+		int ret = random_name(folder->name, sizeof(folder->name), FSYNC_FOLDER_PREFIX);
 
-		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-			return -EIO;
-		snprintf(folder->name, sizeof(folder->name), FSYNC_FOLDER_PREFIX "%08" PRIx32,
-			 number);
+		if (ret < 0)
+			return ret;
 		if (mkdirat(folder->parent_fd, folder->name, 0700) == 0)
 			return 0;
 		if (errno != EEXIST)

@@ -5,8 +5,10 @@
 #include <dirent.h>
 #include <stdint.h>
 
+#include "random-name.h"
+
 #define FSYNC_FOLDER_PREFIX "btrfs-fastpath-log-stats."
-#define FSYNC_FOLDER_NAME_SIZE (sizeof(FSYNC_FOLDER_PREFIX) + 8)
+#define FSYNC_FOLDER_NAME_SIZE RANDOM_NAME_SIZE(FSYNC_FOLDER_PREFIX)
 
 /*
  * A folder that grows by empty files and is fsynced in between, and then goes away.

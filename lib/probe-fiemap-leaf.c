@@ -12,6 +12,8 @@
 #include "fiemap.h"
 #include "least-time.h"
 #include "probe-files.h"
+#include "share-timing.h"
+#include "subvolume.h"
 
 #define SHARED_EXTENTS 2000
 #define SNAPSHOT "snapshot"
@@ -23,11 +25,6 @@ struct snapshotted {
 	char name[PROBE_NAME_SIZE];
 };
 
-static int errno_of(enum btrfs_util_error error)
-{
-	return error ? -errno : 0;
-}
-
 static int make_snapshotted(int parent_fd, struct snapshotted *subvolume)
 {
 	int ret;
@@ -35,7 +32,7 @@ static int make_snapshotted(int parent_fd, struct snapshotted *subvolume)
 	*subvolume = (struct snapshotted){ .parent_fd = parent_fd, .fd = -1 };
 	ret = probe_name(subvolume->name);
 	if (ret == 0)
-		ret = errno_of(
+		ret = subvolume_errno(
 			btrfs_util_create_subvolume_fd(parent_fd, subvolume->name, 0, NULL, NULL));
 	if (ret < 0)
 		return ret;
@@ -71,15 +68,9 @@ static int map_without_check(int fd, void *data)
 
 static int map_with_check(int fd, void *data)
 {
-	struct fiemap_iter *iter = data;
-	struct mapped_extent extent;
-	int ret;
+	uint64_t elapsed;
 
-	fiemap_iter_start(iter, fd, WHOLE_FILE, 0);
-	do {
-		ret = fiemap_iter_next(iter, &extent);
-	} while (ret > 0);
-	return ret;
+	return share_timing_once(data, fd, WHOLE_FILE, &elapsed);
 }
 
 static int time_shared(int fd, struct feature_cost *ret_cost)
@@ -112,8 +103,8 @@ static int snapshot_and_time(const struct snapshotted *subvolume, struct interru
 	if (ret == 0)
 		ret = probe_write_every_other(fd, 1, SHARED_EXTENTS / 2);
 	if (ret == 0)
-		ret = errno_of(btrfs_util_create_snapshot_fd2(subvolume->fd, subvolume->fd,
-							      SNAPSHOT, 0, NULL, NULL));
+		ret = subvolume_errno(btrfs_util_create_snapshot_fd2(subvolume->fd, subvolume->fd,
+								     SNAPSHOT, 0, NULL, NULL));
 	if (ret == 0)
 		ret = probe_interrupted(interrupts);
 	return ret < 0 ? ret : time_shared(fd, ret_cost);

@@ -2,25 +2,18 @@
 #include "config.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "probe-files.h"
+#include "random-name.h"
 #include "write-at.h"
 
 #define READ_SIZE (256 << 10)
 
 int probe_name(char ret_name[PROBE_NAME_SIZE])
 {
-	uint32_t number;
-
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return -EIO;
-	snprintf(ret_name, PROBE_NAME_SIZE, PROBE_PREFIX "%08" PRIx32, number);
-	return 0;
+	return random_name(ret_name, PROBE_NAME_SIZE, PROBE_PREFIX);
 }
 
 int probe_write_every_other(int fd, unsigned int first, unsigned int count)

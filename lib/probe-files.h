@@ -3,11 +3,12 @@
 #define FASTPATH_PROBE_FILES_H
 
 #include "interrupts.h"
+#include "random-name.h"
 
 #define PROBE_BLOCK 4096
 
 #define PROBE_PREFIX "btrfs-fastpath-status."
-#define PROBE_NAME_SIZE (sizeof(PROBE_PREFIX) + 8)
+#define PROBE_NAME_SIZE RANDOM_NAME_SIZE(PROBE_PREFIX)
 
 /* A name that nothing has yet, most likely. Returns 0, or -EIO without randomness. */
 int probe_name(char ret_name[PROBE_NAME_SIZE]);

@@ -44,6 +44,12 @@ static int hide_mounts(void)
 	return 0;
 }
 
+static int open_folder(const struct probe_image *image)
+{
+	return openat(image->parent->fd, image->name,
+		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 static int make_folder(const struct probe_image *image)
 {
 	CLEANUP_CLOSE int folder_fd = -1;
@@ -51,7 +57,7 @@ static int make_folder(const struct probe_image *image)
 
 	if (mkdirat(image->parent->fd, image->name, 0700) < 0)
 		return -errno;
-	folder_fd = openat(image->parent->fd, image->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder_fd = open_folder(image);
 	if (folder_fd < 0 || mkdirat(folder_fd, MOUNT_POINT, 0700) < 0)
 		return -errno;
 	image_fd = openat(folder_fd, IMAGE_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -164,21 +170,19 @@ int probe_image_unmount(struct probe_image *image)
 
 int probe_image_open(const struct probe_image *image)
 {
-	CLEANUP_FREE char *path = NULL;
-	int fd, ret;
+	CLEANUP_CLOSE int folder_fd = open_folder(image);
+	int fd;
 
-	ret = path_of(image, IMAGE_FILE, &path);
-	if (ret < 0)
-		return ret;
-	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (folder_fd < 0)
+		return -errno;
+	fd = openat(folder_fd, IMAGE_FILE, O_RDWR | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
 static int remove_image(struct probe_image *image)
 {
 	int unmounted = probe_image_unmount(image);
-	CLEANUP_CLOSE int folder_fd = openat(image->parent->fd, image->name,
-					     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_CLOSE int folder_fd = open_folder(image);
 	int ret;
 
 	if (unmounted < 0)

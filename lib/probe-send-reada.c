@@ -74,23 +74,18 @@ static int make_directory(int root_fd, int directory)
 	return ret;
 }
 
-static int errno_of(enum btrfs_util_error error)
-{
-	return error ? -errno : 0;
-}
-
 static int make_read_only(int root_fd)
 {
 	CLEANUP_CLOSE int fd = openat(root_fd, SUBVOLUME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : errno_of(btrfs_util_set_subvolume_read_only_fd(fd, true));
+	return fd < 0 ? -errno : subvolume_errno(btrfs_util_set_subvolume_read_only_fd(fd, true));
 }
 
 static int make_subvolume(int root_fd)
 {
 	int ret;
 
-	ret = errno_of(btrfs_util_create_subvolume_fd(root_fd, SUBVOLUME, 0, NULL, NULL));
+	ret = subvolume_errno(btrfs_util_create_subvolume_fd(root_fd, SUBVOLUME, 0, NULL, NULL));
 	if (ret == 0)
 		ret = make_file(root_fd, FIRST_FILE, FIRST_FILE_SIZE);
 	for (int directory = 0; directory < DIRECTORIES && ret == 0; directory++)

@@ -20,8 +20,7 @@
 #include "subvolume.h"
 #include "tree-search.h"
 
-/* libbtrfsutil leaves the reason in errno where there is one. */
-static int errno_of(enum btrfs_util_error error)
+int subvolume_errno(enum btrfs_util_error error)
 {
 	switch (error) {
 	case BTRFS_UTIL_OK:
@@ -40,7 +39,7 @@ static int errno_of(enum btrfs_util_error error)
 int subvolume_id_of(int fd, uint64_t *ret_subvolid)
 {
 	errno = 0;
-	return errno_of(btrfs_util_subvolume_id_fd(fd, ret_subvolid));
+	return subvolume_errno(btrfs_util_subvolume_id_fd(fd, ret_subvolid));
 }
 
 int subvolume_is_root(int fd)
@@ -51,7 +50,7 @@ int subvolume_is_root(int fd)
 	error = btrfs_util_is_subvolume_fd(fd);
 	if (error == BTRFS_UTIL_ERROR_NOT_SUBVOLUME)
 		return 0;
-	return error == BTRFS_UTIL_OK ? 1 : errno_of(error);
+	return error == BTRFS_UTIL_OK ? 1 : subvolume_errno(error);
 }
 
 int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
@@ -232,7 +231,7 @@ int subvolume_path(int fd, uint64_t subvolid, char **ret_path)
 	int ret;
 
 	errno = 0;
-	ret = errno_of(btrfs_util_subvolume_path_fd(fd, subvolid, &path));
+	ret = subvolume_errno(btrfs_util_subvolume_path_fd(fd, subvolid, &path));
 	if (ret < 0)
 		return ret;
 	if (!*path) {

@@ -5,7 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <btrfsutil.h>
+
 #define FSID_SIZE 16
+
+/*
+ * What a call of libbtrfsutil returned, as a negative errno, or 0. The library leaves the reason in
+ * errno where there is one; errno is to be 0 before a call that may fail without.
+ */
+int subvolume_errno(enum btrfs_util_error error);
 
 /*
  * The id of the subvolume that holds FD. Needs no privilege.
