@@ -22,7 +22,6 @@ BTRFS_IOC_SYNC = 0x9408
 BTRFS_IOC_SEND = 0x40489426
 BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
 BTRFS_IOC_INO_LOOKUP = 0xD0009412
-BTRFS_IOC_SEND = 0x40489426
 BTRFS_SEND_FLAG_NO_FILE_DATA = 1
 
 MS_NOATIME = 1024
@@ -94,11 +93,6 @@ def cow_is_forbidden(fd):
 def sync_file_system(fd):
     """With an error, unlike sync(1), and with a commit."""
     fcntl.ioctl(fd, BTRFS_IOC_SYNC)
-
-
-def send(subvolume, stream):
-    """The whole read-only subvolume, without a parent and without clones, to the descriptor STREAM."""
-    fcntl.ioctl(subvolume, BTRFS_IOC_SEND, struct.pack("=qQQQQI28x", stream, 0, 0, 0, 0, 0))
 
 
 def tree_of(fd):
@@ -196,7 +190,7 @@ def fiemap(fd, start=0, length=2 ** 64 - 1, guard=contextlib.nullcontext):
 
 
 def send(fd, target, flags=0, guard=contextlib.nullcontext):
-    """All of the snapshot that FD is, to TARGET. Only the call itself is within GUARD."""
+    """All of the snapshot that FD is, to the descriptor TARGET. Only the call itself is within GUARD."""
     request = struct.pack("=qQQQQI28x", target, 0, 0, 0, 0, flags)
     with guard():
         fcntl.ioctl(fd, BTRFS_IOC_SEND, request)
