@@ -259,15 +259,12 @@ static void append_name(char text[NAMES_TEXT_SIZE], const char *name)
 
 static const char *format_flags(char text[NAMES_TEXT_SIZE], uint32_t flags)
 {
+	const char *name;
 	char number[16];
 
 	text[0] = '\0';
-	for (unsigned int bit = 0; flags >> bit; bit++) {
-		if (!(flags >> bit & 1) || !inode_flag_name(bit))
-			continue;
-		append_name(text, inode_flag_name(bit));
-		flags &= ~(1u << bit);
-	}
+	while ((name = inode_flags_take_name(&flags)))
+		append_name(text, name);
 	if (flags) {
 		snprintf(number, sizeof(number), "0x%" PRIx32, flags);
 		append_name(text, number);
@@ -353,15 +350,12 @@ static int print_reasons(const struct nocow_sums *sums, struct size_format forma
 
 static void json_flags(struct json_writer *json, uint32_t flags)
 {
+	const char *name;
 	char text[16];
 
 	json_begin_array(json, "inode_flags");
-	for (unsigned int bit = 0; flags >> bit; bit++) {
-		if (!(flags >> bit & 1) || !inode_flag_name(bit))
-			continue;
-		json_add_string(json, NULL, inode_flag_name(bit));
-		flags &= ~(1u << bit);
-	}
+	while ((name = inode_flags_take_name(&flags)))
+		json_add_string(json, NULL, name);
 	if (flags) {
 		snprintf(text, sizeof(text), "0x%" PRIx32, flags);
 		json_add_string(json, NULL, text);

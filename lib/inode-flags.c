@@ -34,9 +34,15 @@ static const struct {
 
 #define FLAG_COUNT (sizeof(flags) / sizeof(flags[0]))
 
-const char *inode_flag_name(unsigned int bit)
+const char *inode_flags_take_name(uint32_t *inode_flags)
 {
-	return bit < FLAG_COUNT ? flags[bit].name : NULL;
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		if (!(*inode_flags & 1u << i))
+			continue;
+		*inode_flags &= ~(1u << i);
+		return flags[i].name;
+	}
+	return NULL;
 }
 
 int inode_flags_of(int fd, uint32_t *ret_flags)

@@ -14,8 +14,11 @@
 #define INODE_NODATACOW (1u << 1)
 #define INODE_PREALLOC (1u << 4)
 
-/* The name of the flag BIT, an index; NULL for one without a name. */
-const char *inode_flag_name(unsigned int bit);
+/*
+ * Takes the lowest flag that has a name out of *INODE_FLAGS. Returns the name; NULL if only flags
+ * without one are left.
+ */
+const char *inode_flags_take_name(uint32_t *inode_flags);
 
 /*
  * Those flags of FD that anybody may ask for, nodatacow among them, nodatasum and prealloc not.

@@ -40,13 +40,30 @@ static struct tree_item item_of(const struct btrfs_inode_item *raw)
 
 static void test_names(void **state)
 {
+	uint32_t flags = INODE_NODATASUM | INODE_NODATACOW | INODE_PREALLOC | 1 << 11 | 1 << 12 |
+			 1u << 31;
+
 	(void)state;
-	assert_string_equal(inode_flag_name(0), "nodatasum");
-	assert_string_equal(inode_flag_name(1), "nodatacow");
-	assert_string_equal(inode_flag_name(4), "prealloc");
-	assert_string_equal(inode_flag_name(11), "compress");
-	assert_null(inode_flag_name(12));
-	assert_null(inode_flag_name(31));
+	assert_string_equal(inode_flags_take_name(&flags), "nodatasum");
+	assert_string_equal(inode_flags_take_name(&flags), "nodatacow");
+	assert_string_equal(inode_flags_take_name(&flags), "prealloc");
+	assert_string_equal(inode_flags_take_name(&flags), "compress");
+	assert_null(inode_flags_take_name(&flags));
+	assert_int_equal(flags, 1 << 12 | 1u << 31);
+}
+
+static void test_every_flag_ends(void **state)
+{
+	uint32_t flags = UINT32_MAX;
+	int count = 0;
+
+	(void)state;
+	while (inode_flags_take_name(&flags))
+		count++;
+	assert_int_equal(count, 12);
+	assert_int_equal(flags, 0xfffff000);
+	flags = 0;
+	assert_null(inode_flags_take_name(&flags));
 }
 
 static void test_file_flags(void **state)
@@ -123,7 +140,8 @@ static void test_all_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOCKED_TEST(test_names),	    MOCKED_TEST(test_file_flags),
+		MOCKED_TEST(test_names),	    MOCKED_TEST(test_every_flag_ends),
+		MOCKED_TEST(test_file_flags),
 		MOCKED_TEST(test_file_flags_error), MOCKED_TEST(test_parse),
 		MOCKED_TEST(test_all),		    MOCKED_TEST(test_all_errors),
 	};
