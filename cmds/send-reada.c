@@ -276,18 +276,20 @@ static void show_progress(const struct reading *reading)
 		      format_size(all, whole, reading->sizes), rate, left);
 }
 
-static int count_for_top(struct send_top *top, const struct send_command *command, uint64_t bytes)
+static void count_for_top(struct send_top *top, const struct send_command *command, uint64_t bytes)
 {
 	switch (command->type) {
 	case SEND_WRITE:
 	case SEND_ENCODED_WRITE:
 	case SEND_UPDATE_EXTENT:
 	case SEND_CLONE:
-		return send_top_add(top, command->path, bytes);
+		send_top_add(top, command->path, bytes);
+		break;
 	case SEND_RENAME:
-		return send_top_rename(top, command->path, command->path_to);
+		send_top_rename(top, command->path, command->path_to);
+		break;
 	default:
-		return 0;
+		break;
 	}
 }
 
@@ -336,7 +338,9 @@ static int count_command(struct reading *reading, const struct send_command *com
 		if (!reading->name)
 			return -ENOMEM;
 	}
-	return reading->top ? count_for_top(reading->top, command, with_data.bytes) : 0;
+	if (reading->top)
+		count_for_top(reading->top, command, with_data.bytes);
+	return 0;
 }
 
 /* A send_reader. */
@@ -530,7 +534,7 @@ static int print_top_file(struct table *table, const struct send_top_file *file,
 	if (ret < 0)
 		return ret;
 	ret |= table_size_cell(table, file->bytes, sizes);
-	ret |= table_cell(table, file->path);
+	ret |= table_cell(table, file->path ? file->path : "(longer than a path can be)");
 	return ret ? -ENOMEM : 0;
 }
 
@@ -543,9 +547,8 @@ static int print_top(const struct report *report)
 
 	if (!report->reading.top)
 		return 0;
-	ret = send_top_list(report->reading.top, &files, &count);
-	if (ret == 0)
-		ret = TABLE_NEW(&table, top_columns);
+	count = send_top_list(report->reading.top, &files);
+	ret = TABLE_NEW(&table, top_columns);
 	for (size_t i = 0; i < count && ret == 0; i++)
 		ret = print_top_file(table, &files[i], report->arguments->global->sizes);
 	return ret;
@@ -662,19 +665,16 @@ static void json_passes(struct json_writer *json, const struct report *report)
 	json_end_array(json);
 }
 
-static int json_top(struct json_writer *json, const struct report *report)
+static void json_top(struct json_writer *json, const struct report *report)
 {
 	const struct send_top_file *files;
 	size_t count;
-	int ret;
 
 	if (!report->reading.top) {
 		json_add_null(json, "top");
-		return 0;
+		return;
 	}
-	ret = send_top_list(report->reading.top, &files, &count);
-	if (ret < 0)
-		return ret;
+	count = send_top_list(report->reading.top, &files);
 	json_begin_array(json, "top");
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(json, NULL);
@@ -683,14 +683,12 @@ static int json_top(struct json_writer *json, const struct report *report)
 		json_end_object(json);
 	}
 	json_end_array(json);
-	return 0;
 }
 
-static int json_report(struct json_writer *json, const struct report *report)
+static void json_report(struct json_writer *json, const struct report *report)
 {
 	const struct reading *reading = &report->reading;
 	const struct tally *tally = &reading->tally;
-	int ret;
 
 	json_add_name(json, "subvolume", report->subvolume);
 	json_add_name(json, "parent", report->parent);
@@ -705,11 +703,10 @@ static int json_report(struct json_writer *json, const struct report *report)
 	json_pass(json, &report->passes[0]);
 	json_add_known_uint(json, "metadata_bytes", report->tree_bytes, report->tree_bytes);
 	json_passes(json, report);
-	ret = json_top(json, report);
+	json_top(json, report);
 	counted_report(&report->counted, json);
 	if (report->error)
 		json_add_string(json, "error", report->error);
-	return ret;
 }
 
 /* -- sending -- */
@@ -1185,7 +1182,6 @@ static int print(const struct report *report, bool is_complete)
 {
 	const struct arguments *arguments = report->arguments;
 	struct json_writer json;
-	int ret = 0;
 
 	if (!arguments->global->json) {
 		if (!is_complete)
@@ -1195,13 +1191,13 @@ static int print(const struct report *report, bool is_complete)
 	json_begin(&json, stdout);
 	if (is_complete) {
 		json_begin_object(&json, "send-reada");
-		ret = json_report(&json, report);
+		json_report(&json, report);
 		json_end_object(&json);
 	} else {
 		json_add_null(&json, "send-reada");
 	}
 	json_end(&json);
-	return ret;
+	return 0;
 }
 
 static int run(struct arguments *arguments)

@@ -3,17 +3,23 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "saturate.h"
 #include "send-top.h"
 
+/* Not the power of two that PATH_MAX is: the ends of all rooms would share few lines of the cache. */
+#define ROOM_SIZE (PATH_MAX + 64)
+
 struct send_top {
 	/* the file under way, not in the list yet */
 	char path[PATH_MAX];
+	size_t path_length;
 	uint64_t bytes;
+	/* for a path in each file, which stands at the end: a rename only writes what it is about */
+	char *rooms;
 	size_t most;
 	size_t count;
 	struct send_top_file files[];
@@ -26,7 +32,14 @@ int send_top_new(struct send_top **ret_top, size_t most)
 	top = calloc(1, sizeof(*top) + most * sizeof(top->files[0]));
 	if (!top)
 		return -ENOMEM;
+	top->rooms = calloc(most, ROOM_SIZE);
+	if (!top->rooms) {
+		free(top);
+		return -ENOMEM;
+	}
 	top->most = most;
+	for (size_t i = 0; i < most; i++)
+		top->files[i].path_end = top->rooms + (i + 1) * ROOM_SIZE - 1;
 
 	*ret_top = top;
 	return 0;
@@ -36,16 +49,34 @@ void send_top_free(struct send_top *top)
 {
 	if (!top)
 		return;
-	for (size_t i = 0; i < top->count; i++)
-		free(top->files[i].path);
+	free(top->rooms);
 	free(top);
 }
 
-static struct send_top_file *find(struct send_top *top, const char *path)
+/* BEFORE, and then what ends the room from REST on, becomes the path if it can be one. */
+static void name_file(struct send_top_file *file, const char *before, size_t length, char *rest)
 {
-	for (size_t i = 0; i < top->count; i++)
-		if (strcmp(top->files[i].path, path) == 0)
-			return &top->files[i];
+	if (length + (file->path_end - rest) >= PATH_MAX) {
+		file->path = NULL;
+		return;
+	}
+	file->path = memcpy(rest - length, before, length);
+}
+
+static bool begins_with(const struct send_top_file *file, const char *path, size_t length)
+{
+	return file->path && length <= (size_t)(file->path_end - file->path) &&
+	       memcmp(file->path, path, length) == 0;
+}
+
+static struct send_top_file *find(struct send_top *top)
+{
+	for (size_t i = 0; i < top->count; i++) {
+		struct send_top_file *file = &top->files[i];
+
+		if (begins_with(file, top->path, top->path_length) && !file->path[top->path_length])
+			return file;
+	}
 	return NULL;
 }
 
@@ -60,66 +91,56 @@ static struct send_top_file *smallest(struct send_top *top)
 }
 
 /* The file under way goes to the list, or nowhere. */
-static int settle(struct send_top *top)
+static void settle(struct send_top *top)
 {
 	uint64_t bytes = top->bytes;
 	struct send_top_file *file;
-	char *path;
 
 	top->bytes = 0;
 	if (!bytes)
-		return 0;
-	file = find(top, top->path);
+		return;
+	file = find(top);
 	if (file) {
 		file->bytes = saturating_add(file->bytes, bytes);
-		return 0;
+		return;
 	}
-	file = top->count < top->most ? &top->files[top->count] : smallest(top);
-	if (top->count == top->most && file->bytes >= bytes)
-		return 0;
-
-	path = strdup(top->path);
-	if (!path)
-		return -ENOMEM;
-	free(file->path);
-	*file = (struct send_top_file){ path, bytes };
 	if (top->count < top->most)
-		top->count++;
-	return 0;
+		file = &top->files[top->count++];
+	else
+		file = smallest(top);
+	if (file->bytes >= bytes)
+		return;
+	file->bytes = bytes;
+	name_file(file, top->path, top->path_length, file->path_end);
 }
 
-int send_top_add(struct send_top *top, const char *path, uint64_t bytes)
+void send_top_add(struct send_top *top, const char *path, uint64_t bytes)
 {
-	int ret;
-
 	if (strcmp(path, top->path) != 0) {
-		ret = settle(top);
-		if (ret < 0)
-			return ret;
-		snprintf(top->path, sizeof(top->path), "%s", path);
+		settle(top);
+		top->path_length = strnlen(path, sizeof(top->path) - 1);
+		memcpy(top->path, path, top->path_length);
+		top->path[top->path_length] = '\0';
 	}
 	top->bytes = saturating_add(top->bytes, bytes);
-	return 0;
 }
 
-int send_top_rename(struct send_top *top, const char *from, const char *to)
+void send_top_rename(struct send_top *top, const char *from, const char *to)
 {
-	size_t length = strlen(from);
-	int ret;
+	size_t from_length = strlen(from);
+	size_t to_length = strlen(to);
 
-	ret = settle(top);
-	for (size_t i = 0; i < top->count && ret == 0; i++) {
-		char *path = top->files[i].path;
-		char *renamed;
+	settle(top);
+	for (size_t i = 0; i < top->count; i++) {
+		struct send_top_file *file = &top->files[i];
+		char *rest;
 
-		if (strncmp(path, from, length) != 0 || (path[length] && path[length] != '/'))
+		if (!begins_with(file, from, from_length))
 			continue;
-		if (asprintf(&renamed, "%s%s", to, path + length) < 0)
-			return -ENOMEM;
-		free(path);
-		top->files[i].path = renamed;
+		rest = file->path + from_length;
+		if (!*rest || *rest == '/')
+			name_file(file, to, to_length, rest);
 	}
-	return ret;
 }
 
 static int compare(const void *a, const void *b)
@@ -128,19 +149,16 @@ static int compare(const void *a, const void *b)
 
 	if (one->bytes != other->bytes)
 		return one->bytes > other->bytes ? -1 : 1;
+	if (!one->path || !other->path)
+		return !one->path - !other->path;
 	return strcmp(one->path, other->path);
 }
 
-int send_top_list(struct send_top *top, const struct send_top_file **ret_files, size_t *ret_count)
+size_t send_top_list(struct send_top *top, const struct send_top_file **ret_files)
 {
-	int ret;
-
-	ret = settle(top);
-	if (ret < 0)
-		return ret;
+	settle(top);
 	qsort(top->files, top->count, sizeof(top->files[0]), compare);
 
 	*ret_files = top->files;
-	*ret_count = top->count;
-	return 0;
+	return top->count;
 }
