@@ -23,14 +23,14 @@ static int set_nocow(int fd, bool nocow)
 	unsigned int flags = 0;
 	int ret;
 
-	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags);
+	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags, 0);
 	if (ret < 0)
 		return ret;
 	if (nocow)
 		flags = (flags | FS_NOCOW_FL) & ~FS_COMPR_FL;
 	else
 		flags &= ~FS_NOCOW_FL;
-	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
 }
 
 static int fill(int fd, uint64_t size)
