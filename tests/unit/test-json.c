@@ -194,6 +194,24 @@ static void test_escapes(void **state)
 		assert_true(text[i] == '\n' || (unsigned char)text[i] >= ' ');
 }
 
+/* The C1 control characters, and what stands on either side of them. */
+static void test_control_characters_of_terminals(void **state)
+{
+	(void)state;
+	for (unsigned int code = 0x80; code < 0xa0; code++)
+		json_add_string(&json, NULL, (char[]){ (char)0xc2, (char)code, '\0' });
+	json_add_string(&json, NULL, "\xc2\xa0");
+	end();
+	for (unsigned int code = 0x80; code < 0xa0; code++) {
+		char escaped[16];
+
+		snprintf(escaped, sizeof(escaped), "\"\\u%04x\"", code);
+		assert_non_null(strstr(text, escaped));
+	}
+	assert_non_null(strstr(text, "\"\xc2\xa0\""));
+	assert_null(strstr(text, "\\u00a0"));
+}
+
 static void test_utf8_name(void **state)
 {
 	struct json_object *object;
@@ -283,6 +301,7 @@ int main(void)
 		JSON_TEST(test_empty_containers),
 		JSON_TEST(test_deepest_nesting),
 		JSON_TEST(test_escapes),
+		JSON_TEST(test_control_characters_of_terminals),
 		JSON_TEST(test_utf8_name),
 		JSON_TEST(test_other_name),
 		JSON_TEST(test_what_is_not_known),
