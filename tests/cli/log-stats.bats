@@ -520,6 +520,47 @@ watched_a_commit() {
     grep -q '"commits": [1-9]' "$BATS_TEST_TMPDIR/stdout"
 }
 
+commit_again() {
+    touch "$DIR/again"
+    sync -f "$DIR"
+    rm "$DIR/again"
+    sync -f "$DIR"
+}
+
+# commit_ms_done: how long they all took
+commit_ms_done() {
+    awk '$1 == "total_commit_ms" { print $2 }' "/sys/fs/btrfs/$(findmnt -n -o UUID "$MNT")/commit_stats"
+}
+
+@test "--watch counts the commits from row to row, not those before" {
+    local before before_ms
+
+    commit_again
+    before=$(commits_done)
+    before_ms=$(commit_ms_done)
+    start --format json --watch --interval 0.2 "$DIR"
+    within 20 grep -q '"commits": 0' "$BATS_TEST_TMPDIR/stdout"
+    commit_again
+    within 20 watched_a_commit
+    kill -INT "$pid"
+    finish
+    [ "$before" -gt 0 ]
+    jq -e --argjson commits $(($(commits_done) - before)) --argjson ms $(($(commit_ms_done) - before_ms)) \
+        '.["log-stats"].samples | (map(.commits) | add) == $commits and (map(.commit_ns) | add) == $ms * 1000000' \
+        "$BATS_TEST_TMPDIR/stdout" || fail "$(cat "$BATS_TEST_TMPDIR/stdout")"
+
+    # the same in text: the third word of a row, behind the time and the generation
+    start --watch --interval 0.2 "$DIR"
+    within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +0 ' "$BATS_TEST_TMPDIR/stdout"
+    before=$(commits_done)
+    commit_again
+    within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +[1-9]' "$BATS_TEST_TMPDIR/stdout"
+    kill -INT "$pid"
+    finish
+    [ "$(awk 'NR > 1 { sum += $3 } END { print sum }' "$BATS_TEST_TMPDIR/stdout")" -eq $(($(commits_done) - before)) ] ||
+        fail "$(cat "$BATS_TEST_TMPDIR/stdout")"
+}
+
 @test "--watch prints a row an interval, and ends when nobody reads" {
     start --watch --interval 0.1 "$DIR"
     within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +[0-9]+ +.*s$' "$BATS_TEST_TMPDIR/stdout"
