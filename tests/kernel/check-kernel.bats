@@ -146,3 +146,17 @@ expect_failed() {
     check_kernel
     expect_failed '6.1: under the debug kernel'
 }
+
+@test "--quick says what it leaves out" {
+    write_program "$TESTS/debug-suite" 'exit 1'
+    check_kernel --quick
+    [ "$status" -eq 0 ] || fail "$output"
+    [ "$(grep '^left out: ' <<<"$output")" = "$(printf 'left out: 6.1: %s\n' 'the debug kernel' \
+        'each patch built on its own' 'what status tells of a kernel with one feature off')" ]
+    [[ $output == *"check --whole-series 6.1"* ]]
+    [[ $output == *$'\nall passed that was not left out' ]]
+    # faults are noticed all the same
+    under_fault 1 'data 3 is a traceback'
+    check_kernel --quick
+    expect_failed '6.1: faults in what lseek finds are noticed'
+}
