@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # What a file system, a stream or an option may hold although nobody expects it.
 
+# bats' run sets stderr
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
 
@@ -122,4 +124,52 @@ sort_on_full_disk() {
     "$LITTLE_MEMORY" fiemap-shared --owners "$MNT"/{many,other,parts,again} >"$BATS_TEST_TMPDIR/in-file"
     grep -q many "$BATS_TEST_TMPDIR/in-memory"
     diff "$BATS_TEST_TMPDIR/in-memory" "$BATS_TEST_TMPDIR/in-file"
+}
+
+# Of 2^63 - 1 bytes, with data in the first and in the last block
+LARGEST=9223372036854775807
+make_largest_file() {
+    [ ! -e "$MNT/largest" ] || return 0
+    echo first >"$MNT/largest"
+    truncate -s $LARGEST "$MNT/largest"
+    echo last | dd of="$MNT/largest" bs=1 seek=$((LARGEST - 5)) conv=notrunc status=none
+    sync -f "$MNT"
+}
+
+@test "the largest file there can be has a map up to its end" {
+    make_largest_file
+    for option in --qemu --check --fiemap --timing --map; do
+        run -0 --separate-stderr "${ENDS[@]}" "$FASTPATH" seek-map $option "$MNT/largest"
+        [ -z "$stderr" ]
+    done
+    run -0 --separate-stderr "${ENDS[@]}" "$FASTPATH" seek-map --format json "$MNT/largest"
+    # jq's numbers are not exact at this size
+    grep -q "\"size\": $LARGEST" <<<"$output"
+    grep -q '"data_bytes": 8191' <<<"$output"
+    grep -q "\"hole_bytes\": $((LARGEST - 8191))" <<<"$output"
+    expect_json '[."seek-map"[0].segments[].type] | join(" ")' "data hole data"
+
+    for command in fiemap-shared "fiemap-shared --map --why --timing" "nocow-check --extents"; do
+        # shellcheck disable=SC2086 # words
+        run -0 --separate-stderr "${ENDS[@]}" "$FASTPATH" $command "$MNT/largest"
+        [ -z "$stderr" ]
+    done
+    run -0 --separate-stderr "${ENDS[@]}" "$FASTPATH" nocow-check --format json "$MNT/largest"
+    expect_json '."nocow-check"[0] | [.complete, .cow_bytes] | tojson' '[true,8192]'
+}
+
+@test "nothing is after the end of the largest file" {
+    make_largest_file
+    echo data >"$MNT/small"
+    for range in 15E:1E 8E:8E 15E 9223372036854775807:1 18446744073709551615 1:18446744073709551615; do
+        for command in "seek-map --fiemap" seek-map "fiemap-shared --extents" fiemap-shared "nocow-check --extents" nocow-check; do
+            # shellcheck disable=SC2086 # words
+            run -0 --separate-stderr "${ENDS[@]}" "$FASTPATH" $command --range $range "$MNT/small" "$MNT/largest"
+            [ -z "$stderr" ] || fail "$command --range $range: $stderr"
+        done
+    done
+    for range in 16E 0:16E 18446744073709551616 99999999999999999999E; do
+        run -1 --separate-stderr "$FASTPATH" seek-map --range $range "$MNT/small"
+        [ "$stderr" = "ERROR: invalid range '$range': OFFSET:LENGTH expected, within 64 bits" ]
+    done
 }

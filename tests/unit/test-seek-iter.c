@@ -203,6 +203,31 @@ static void test_interrupted_call_is_made_again(void **state)
 	assert_end(false);
 }
 
+/* The answer to where the data ends wraps around, and is none of the errors. */
+static void test_answer_that_wraps_around(void **state)
+{
+	static const struct seek_call list[] = {
+		{ 0, SEEK_DATA, INT64_MAX - 4095, 0 },
+		{ INT64_MAX - 4095, SEEK_HOLE, INT64_MIN, 0 },
+	};
+
+	(void)state;
+	START(WHOLE_FILE, INT64_MAX, list);
+	assert_next(0, INT64_MAX - 4095, false);
+	assert_next(INT64_MAX - 4095, 4095, true);
+	assert_end(false);
+}
+
+static void test_negative_answer(void **state)
+{
+	static const struct seek_call list[] = { { 0, SEEK_DATA, -2, 0 } };
+	struct seek_segment segment;
+
+	(void)state;
+	START(WHOLE_FILE, 9, list);
+	assert_int_equal(seek_iter_next(&iter, &segment), -EPROTO);
+}
+
 static void test_errors_are_passed_on(void **state)
 {
 	static const struct seek_call invalid[] = { { 0, SEEK_DATA, -1, EINVAL } };
@@ -447,6 +472,8 @@ int main(void)
 		cmocka_unit_test(test_largest_file),
 		cmocka_unit_test(test_range_cuts_both_ends),
 		cmocka_unit_test(test_interrupted_call_is_made_again),
+		cmocka_unit_test(test_answer_that_wraps_around),
+		cmocka_unit_test(test_negative_answer),
 		cmocka_unit_test(test_errors_are_passed_on),
 		cmocka_unit_test(test_answer_before_the_position),
 		cmocka_unit_test(test_no_progress),
