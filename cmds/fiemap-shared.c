@@ -30,6 +30,8 @@
 #include "table.h"
 
 #define FILES_PER_BATCH 256
+/* Each is a descriptor, of which a process may have 1024, and some 30 batches are under way. */
+#define PLACES_PER_BATCH 16
 #define MAX_THREADS 8
 #define EXTENTS_PER_PROGRESS 4096
 
@@ -191,16 +193,6 @@ static void complain_no_memory(struct scan *scan)
 	scan->visit.status = STATUS_ERROR;
 }
 
-/* FAILED_IN is the directory of the temporary file, or NULL if something else failed. */
-static void complain_of_sort(struct scan *scan, const char *what, const char *failed_in, int ret)
-{
-	CLEANUP_FREE char *directory = failed_in ? quote_name(failed_in) : NULL;
-
-	error("cannot sort %s%s%s: %s", what, directory ? " in " : "", directory ? directory : "",
-	      strerror(-ret));
-	scan->visit.status = STATUS_ERROR;
-}
-
 static const struct table_column summary_columns[] = {
 	{ "Total", 10, false },	     { "Exclusive", 10, false },     { "Shared", 10, false },
 	{ "Set shared", 10, false }, { "Inline", 10, false },	     { "Delalloc", 10, false },
@@ -274,22 +266,24 @@ static void report_summary(struct scan *scan, const char *path, const struct sha
 static void report_total(struct scan *scan)
 {
 	const struct arguments *arguments = scan->arguments;
-	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
-	uint64_t set_shared_bytes = scan->total.shared_bytes;
-	int ret = 0;
+	uint64_t set_shared_bytes = 0;
+	int ret;
 
-	if (scan->set) {
-		ret = shared_set_bytes(scan->set, &set_shared_bytes);
-		if (ret < 0)
-			complain_of_sort(scan, "the shared extents",
-					 shared_set_failed_in(scan->set), ret);
+	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
+	if (!scan->set)
+		set_shared_bytes = scan->total.shared_bytes;
+	else if ((ret = shared_set_bytes(scan->set, &set_shared_bytes)) < 0) {
+		error("cannot add up the shared extents: %s", strerror(-ret));
+		scan->visit.status = STATUS_ERROR;
+		return;
 	}
 
 	if (arguments->global->json) {
 		json_begin_object(&scan->json, "total");
 		json_add_uint(&scan->json, "file_count", scan->file_count);
+		json_add_uint(&scan->json, "vanished_count", scan->visit.vanished_count);
 		json_sharing(&scan->json, &scan->total);
-		json_add_known_uint(&scan->json, "set_shared_bytes", ret == 0, set_shared_bytes);
+		json_add_uint(&scan->json, "set_shared_bytes", set_shared_bytes);
 		json_end_object(&scan->json);
 		return;
 	}
@@ -297,16 +291,15 @@ static void report_total(struct scan *scan)
 		return;
 	if (wants_details(arguments))
 		putchar('\n');
-	if (print_summary_row(scan->summary, &scan->total, ret < 0 ? NULL : &set_shared_bytes,
-			      "total", arguments->global->sizes) < 0)
+	if (print_summary_row(scan->summary, &scan->total, &set_shared_bytes, "total",
+			      arguments->global->sizes) < 0)
 		complain_no_memory(scan);
 }
 
 /* -- summaries, several files at a time -- */
 
 struct job {
-	char *path;
-	bool named;
+	struct found_file file;
 	struct failure failure;
 	struct stat status;
 	struct sharing sharing;
@@ -314,18 +307,23 @@ struct job {
 
 struct batch {
 	struct scan *scan;
+	const struct file_walk *walk;
 	size_t count;
+	/* those of files in one directory, which come in a row, are one */
+	size_t place_count;
 	struct job jobs[FILES_PER_BATCH];
 };
 
-static struct failure summarize_file(struct job *job, struct scan *scan, struct fiemap_iter *iter)
+static struct failure summarize_file(struct job *job, const struct batch *batch,
+				     struct fiemap_iter *iter)
 {
+	struct scan *scan = batch->scan;
 	const struct arguments *arguments = scan->arguments;
 	CLEANUP_CLOSE int fd = -1;
 	struct failure failure;
 	int ret;
 
-	failure = file_visit_open(job->path, job->named, &fd, &job->status);
+	failure = file_visit_open(batch->walk, &job->file, &fd, &job->status);
 	if (failure.action)
 		return failure;
 	ret = sharing_of_file(iter, fd, arguments->files.range, fiemap_flags(arguments), scan->set,
@@ -343,7 +341,7 @@ static void summarize_batch(void *item, void *worker)
 		struct job *job = &batch->jobs[i];
 
 		if (!job->failure.action)
-			job->failure = summarize_file(job, batch->scan, worker);
+			job->failure = summarize_file(job, batch, worker);
 	}
 }
 
@@ -352,7 +350,7 @@ static void report_job(struct scan *scan, const struct job *job)
 	int ret;
 
 	if (job->failure.action) {
-		file_visit_failed(&scan->visit, job->path, job->named, job->failure);
+		file_visit_failed(&scan->visit, job->file.path, job->file.named, job->failure);
 		return;
 	}
 
@@ -360,7 +358,7 @@ static void report_job(struct scan *scan, const struct job *job)
 	if (ret < 0)
 		complain_no_memory(scan);
 	else if (ret)
-		report_summary(scan, job->path, &job->sharing);
+		report_summary(scan, job->file.path, &job->sharing);
 }
 
 static void report_batch(void *item, void *data)
@@ -370,7 +368,7 @@ static void report_batch(void *item, void *data)
 
 	for (size_t i = 0; i < batch->count; i++) {
 		report_job(scan, &batch->jobs[i]);
-		free(batch->jobs[i].path);
+		found_file_drop(&batch->jobs[i].file);
 	}
 	free(batch);
 
@@ -405,30 +403,35 @@ static unsigned int thread_count(const struct arguments *arguments)
 	return cpus < MAX_THREADS ? cpus : MAX_THREADS;
 }
 
-/* Adds the file to *BATCH, which goes to the pipeline when it is full. Returns 0 or -ENOMEM. */
-static int batch_add(struct scan *scan, struct pipeline *pipeline, struct batch **batch,
-		     const struct found_file *file)
+static struct batch *batch_new(struct scan *scan, const struct file_walk *walk)
 {
-	struct job *job;
+	struct batch *batch = calloc(1, sizeof(*batch));
 
-	if (!*batch) {
-		*batch = calloc(1, sizeof(**batch));
-		if (!*batch)
-			return -ENOMEM;
-		(*batch)->scan = scan;
-	}
+	if (!batch)
+		return NULL;
+	batch->scan = scan;
+	batch->walk = walk;
+	return batch;
+}
 
-	job = &(*batch)->jobs[(*batch)->count];
-	job->path = strdup(file->path);
-	if (!job->path)
-		return -ENOMEM;
-	job->named = file->named;
+/* Returns 0 or -ENOMEM. */
+static int batch_add(struct batch *batch, const struct found_file *file)
+{
+	struct job *job = &batch->jobs[batch->count];
+	int ret = found_file_keep(file, &job->file);
+
+	if (ret < 0)
+		return ret;
+	if (!batch->count || job->file.place != job[-1].file.place)
+		batch->place_count++;
 	job->failure = file_visit_check(file);
-	if (++(*batch)->count == FILES_PER_BATCH) {
-		pipeline_push(pipeline, *batch);
-		*batch = NULL;
-	}
+	batch->count++;
 	return 0;
+}
+
+static bool batch_is_full(const struct batch *batch)
+{
+	return batch->count == FILES_PER_BATCH || batch->place_count == PLACES_PER_BATCH;
 }
 
 static int scan_summaries(struct scan *scan, struct file_walk *walk)
@@ -442,9 +445,15 @@ static int scan_summaries(struct scan *scan, struct file_walk *walk)
 	if (ret < 0)
 		return ret;
 	while ((ret = file_walk_next(walk, &file)) > 0) {
-		ret = batch_add(scan, pipeline, &batch, &file);
+		if (!batch)
+			batch = batch_new(scan, walk);
+		ret = batch ? batch_add(batch, &file) : -ENOMEM;
 		if (ret < 0)
 			break;
+		if (!batch_is_full(batch))
+			continue;
+		pipeline_push(pipeline, batch);
+		batch = NULL;
 	}
 	if (batch)
 		pipeline_push(pipeline, batch);
@@ -580,8 +589,10 @@ static int visit_items(struct details *details, const struct mapped_extent *exte
 		ret_decisions->counts[share_decision_of(&item, details->last_snapshot)]++;
 		if (!details->owners)
 			continue;
-		extent_owners_add(details->owners, &item, overlap(extent, &item),
-				  mapped_extent_is_shared(extent));
+		ret = extent_owners_add(details->owners, &item, overlap(extent, &item),
+					mapped_extent_is_shared(extent));
+		if (ret < 0)
+			return ret;
 	}
 	return ret;
 }
@@ -802,36 +813,6 @@ static int report_owner_list(struct details *details)
 	return 0;
 }
 
-static void complain_of_owners(struct details *details, int ret)
-{
-	CLEANUP_FREE char *quoted = quote_name(details->path);
-	CLEANUP_FREE char *what = NULL;
-
-	if (!quoted || asprintf(&what, "the extents of %s", quoted) < 0) {
-		what = NULL;
-		complain_no_memory(details->scan);
-		return;
-	}
-	complain_of_sort(details->scan, what, extent_owners_failed_in(details->owners), ret);
-}
-
-/* Complains if the extents cannot be sorted: the rest of the report is of use without owners. */
-static bool sort_owners(struct details *details)
-{
-	struct json_writer *json = &details->scan->json;
-	int ret;
-
-	ret = extent_owners_sort(details->owners);
-	if (ret == 0)
-		return true;
-	complain_of_owners(details, ret);
-	if (details->scan->arguments->global->json) {
-		json_add_null(json, "owner_disagreements");
-		json_add_null(json, "owners");
-	}
-	return false;
-}
-
 static int report_owners(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
@@ -839,8 +820,6 @@ static int report_owners(struct details *details)
 	uint64_t incomplete;
 	int ret;
 
-	if (!sort_owners(details))
-		return 0;
 	if (arguments->global->json)
 		json_begin_array(json, "owner_disagreements");
 	ret = extent_owners_resolve(details->owners, details->fd, &owners_ops, details);
@@ -852,12 +831,6 @@ static int report_owners(struct details *details)
 		ret = report_owner_list(details);
 	if (arguments->global->json)
 		json_end_array(json);
-	if (ret < 0 && extent_owners_failed_in(details->owners)) {
-		complain_of_owners(details, ret);
-		if (arguments->global->json)
-			json_add_string(json, "error", strerror(-ret));
-		return 0;
-	}
 	if (ret < 0)
 		return ret;
 
@@ -1147,13 +1120,13 @@ static int scan_details(struct scan *scan, struct file_walk *walk)
 
 /* -- the command -- */
 
-static int scan_paths(struct scan *scan, FILE *list)
+static int scan_paths(struct scan *scan)
 {
 	const struct arguments *arguments = scan->arguments;
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 
-	ret = file_options_walk(&arguments->files, list, &walk);
+	ret = file_options_walk(&arguments->files, &walk);
 	if (ret < 0)
 		return ret;
 	return wants_details(arguments) ? scan_details(scan, walk) : scan_summaries(scan, walk);
@@ -1188,7 +1161,7 @@ static void scan_free(struct scan *scan)
 	file_visit_free(&scan->visit);
 }
 
-static int run(const void *data, FILE *list)
+static int run(const void *data)
 {
 	const struct arguments *arguments = data;
 	struct scan scan;
@@ -1199,14 +1172,15 @@ static int run(const void *data, FILE *list)
 		goto out;
 
 	progress_start(arguments->global->verbosity >= 0);
-	ret = scan_paths(&scan, list);
+	ret = scan_paths(&scan);
 	if (arguments->global->json)
 		json_end_array(&scan.json);
-	if (ret == 0)
+	if (ret == 0 || arguments->global->json)
 		report_total(&scan);
 	if (arguments->global->json)
 		json_end(&scan.json);
 	progress_clear();
+	file_visit_warn_of_vanished(&scan.visit, arguments->global);
 
 out:
 	file_options_complain(&arguments->files, ret);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
@@ -91,6 +92,11 @@ const struct argp_child file_argp_children[] = {
 	{ 0 },
 };
 
+bool file_options_ask_for_any(const struct file_options *options)
+{
+	return options->files0_from || options->path_count;
+}
+
 bool file_options_ask_for_several(const struct file_options *options)
 {
 	return options->recursive || file_options_can_overlap(options);
@@ -101,8 +107,26 @@ bool file_options_can_overlap(const struct file_options *options)
 	return options->files0_from || options->path_count > 1;
 }
 
-/* Returns false where it cannot be opened, and complains. Without --files0-from the list is NULL. */
-static bool open_list(const struct file_options *options, FILE **ret_list)
+int file_command_run(const struct argp *argp, int argc, char **argv, file_command *command,
+		     void *arguments, const struct file_options *files)
+{
+	if (argp_parse(argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, arguments))
+		return STATUS_ERROR;
+	if (files->global->done)
+		return STATUS_OK;
+	return command(arguments);
+}
+
+void file_options_complain(const struct file_options *options, int ret)
+{
+	if (ret < 0 && options->files0_from)
+		error_path("cannot read the paths from", options->files0_from, ret);
+	else if (ret < 0)
+		error("cannot go on: %s", strerror(-ret));
+}
+
+/* Without --files0-from the list is NULL. */
+static int open_list(const struct file_options *options, FILE **ret_list)
 {
 	FILE *list = NULL;
 
@@ -110,56 +134,23 @@ static bool open_list(const struct file_options *options, FILE **ret_list)
 		bool is_stdin = strcmp(options->files0_from, "-") == 0;
 
 		list = is_stdin ? stdin : fopen(options->files0_from, "re");
-		if (!list) {
-			error_path("cannot open", options->files0_from, -errno);
-			return false;
-		}
+		if (!list)
+			return -errno;
 	}
 
 	*ret_list = list;
-	return true;
+	return 0;
 }
 
-static void close_list(FILE *list)
+int file_options_walk(const struct file_options *options, struct file_walk **ret_walk)
 {
-	if (list && list != stdin)
-		fclose(list);
-}
-
-int file_command_run(const struct argp *argp, int argc, char **argv, file_command *command,
-		     void *arguments, const struct file_options *files)
-{
-	FILE *list;
-	int status;
-
-	if (argp_parse(argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, arguments))
-		return STATUS_ERROR;
-	if (files->global->done)
-		return STATUS_OK;
-	if (!open_list(files, &list))
-		return STATUS_ERROR;
-
-	status = command(arguments, list);
-	close_list(list);
-	return status;
-}
-
-void file_options_complain(const struct file_options *options, int ret)
-{
-	if (ret < 0 && options->files0_from)
-		error_path("cannot work through", options->files0_from, ret);
-	else if (ret < 0)
-		error("cannot go on: %s", strerror(-ret));
-}
-
-int file_options_walk(const struct file_options *options, FILE *list, struct file_walk **ret_walk)
-{
-	const struct file_walk_options walk_options = {
+	struct file_walk_options walk_options = {
 		.paths = options->paths,
-		.list = list,
 		.recursive = options->recursive,
 		.one_subvolume = options->one_file_system,
 	};
+	int ret;
 
-	return file_walk_new(ret_walk, &walk_options);
+	ret = open_list(options, &walk_options.list);
+	return ret < 0 ? ret : file_walk_new(ret_walk, &walk_options);
 }

@@ -4,7 +4,6 @@
 
 #include <argp.h>
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "fiemap.h"
 #include "file-walk.h"
@@ -29,8 +28,8 @@ extern const struct argp file_argp;
 /* FILE_ARGP and GLOBAL_ARGP, whose inputs a command's parser hands them in this order. */
 extern const struct argp_child file_argp_children[];
 
-/* Does the work of a command, with the list of --files0-from or NULL. Returns the exit status. */
-typedef int file_command(const void *arguments, FILE *list);
+/* Does the work of a command. Returns the exit status. */
+typedef int file_command(const void *arguments);
 
 /*
  * Parse the command line by ARGP into ARGUMENTS, which FILES is a part of, and call COMMAND unless
@@ -42,13 +41,19 @@ int file_command_run(const struct argp *argp, int argc, char **argv, file_comman
 /* Complain that RET, if it is an errno, ended the work on the files. */
 void file_options_complain(const struct file_options *options, int ret);
 
+/* Whether there is a file to look at. */
+bool file_options_ask_for_any(const struct file_options *options);
+
 /* Whether more than one named file is asked for. */
 bool file_options_ask_for_several(const struct file_options *options);
 
 /* Whether files have to be remembered, since several starting points can lead to one. */
 bool file_options_can_overlap(const struct file_options *options);
 
-/* A walk over the files asked for. Returns as file_walk_new(). */
-int file_options_walk(const struct file_options *options, FILE *list, struct file_walk **ret_walk);
+/*
+ * A walk over the files asked for. Returns as file_walk_new(), or a negative errno if the list of
+ * --files0-from cannot be opened.
+ */
+int file_options_walk(const struct file_options *options, struct file_walk **ret_walk);
 
 #endif

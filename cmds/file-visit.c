@@ -2,7 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "caches.h"
@@ -35,16 +35,14 @@ struct failure file_visit_check(const struct found_file *file)
 	return NO_FAILURE;
 }
 
-struct failure file_visit_open(const char *path, bool named, int *ret_fd, struct stat *ret_status)
+struct failure file_visit_open(const struct file_walk *walk, const struct found_file *file,
+			       int *ret_fd, struct stat *ret_status)
 {
-	/* The file may have been replaced since it was found: by a link, or by a FIFO. */
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (named ? 0 : O_NOFOLLOW);
+	int fd = file_walk_open(walk, file, ret_status);
 
-	*ret_fd = open(path, flags);
-	if (*ret_fd < 0 || fstat(*ret_fd, ret_status))
-		return (struct failure){ "cannot open", -errno };
-	if (!S_ISREG(ret_status->st_mode))
-		return (struct failure){ "not a regular file:", 0 };
+	if (fd < 0)
+		return (struct failure){ "cannot open", fd };
+	*ret_fd = fd;
 	return NO_FAILURE;
 }
 
@@ -58,13 +56,27 @@ int file_visit_is_first(struct file_visit *visit, const struct stat *status)
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure)
 {
-	if (!named && failure.error == -ENOENT)
+	if (!named && failure.error == -EXDEV)
 		return;
+	if (!named && failure.error == -ENOENT) {
+		visit->vanished_count++;
+		return;
+	}
 	error_path(failure.action, path, failure.error);
 	visit->status = STATUS_ERROR;
 }
 
-static struct failure visit_one(struct file_visit *visit, const struct found_file *found,
+void file_visit_warn_of_vanished(const struct file_visit *visit,
+				 const struct global_options *global)
+{
+	if (!visit->vanished_count || global->verbosity < 0)
+		return;
+	warning("%" PRIu64 " files or directories were deleted, renamed or replaced before they "
+		"could be looked at", visit->vanished_count);
+}
+
+static struct failure visit_one(struct file_visit *visit, const struct file_walk *walk,
+				const struct found_file *found,
 				struct failure (*report)(void *data,
 							 const struct opened_file *file),
 				void *data)
@@ -77,7 +89,7 @@ static struct failure visit_one(struct file_visit *visit, const struct found_fil
 	failure = file_visit_check(found);
 	if (failure.action)
 		return failure;
-	failure = file_visit_open(found->path, found->named, &fd, &file.status);
+	failure = file_visit_open(walk, found, &fd, &file.status);
 	if (failure.action)
 		return failure;
 	ret = file_visit_is_first(visit, &file.status);
@@ -98,7 +110,7 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 	int ret;
 
 	while ((ret = file_walk_next(walk, &found)) > 0) {
-		struct failure failure = visit_one(visit, &found, report, data);
+		struct failure failure = visit_one(visit, walk, &found, report, data);
 
 		if (failure.action)
 			file_visit_failed(visit, found.path, found.named, failure);

@@ -3,10 +3,12 @@
 #define FASTPATH_FILE_VISIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 
 #include "file-walk.h"
 #include "inode-set.h"
+#include "options.h"
 
 /* Why a file could not be reported; ACTION is NULL where all went well. */
 struct failure {
@@ -25,6 +27,8 @@ struct file_visit {
 	bool remember_all;
 	/* the exit status so far */
 	int status;
+	/* files and directories that were gone before they could be looked at */
+	uint64_t vanished_count;
 	/* the privilege for --cold was found missing, and said so */
 	bool no_cache_drop;
 };
@@ -36,8 +40,12 @@ void file_visit_free(struct file_visit *visit);
 /* Why a file that the walk found cannot be opened. */
 struct failure file_visit_check(const struct found_file *file);
 
-/* Opens the regular file that the walk found at PATH; the caller closes *RET_FD also on failure. */
-struct failure file_visit_open(const char *path, bool named, int *ret_fd, struct stat *ret_status);
+/*
+ * Opens the regular file that WALK found, on any thread; the caller closes *RET_FD, which is set
+ * without a failure alone.
+ */
+struct failure file_visit_open(const struct file_walk *walk, const struct found_file *file,
+			       int *ret_fd, struct stat *ret_status);
 
 /* Returns 1 unless the file came before, by whatever name, or -ENOMEM. */
 int file_visit_is_first(struct file_visit *visit, const struct stat *status);
@@ -58,9 +66,16 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 		    struct failure (*report)(void *data, const struct opened_file *file),
 		    void *data);
 
-/* Complains about a failure and remembers that there was one; not if a file just vanished. */
+/*
+ * Complains about a failure and remembers that there was one. What was found in a directory and
+ * vanished is only counted; a file that is a mount point does not belong to the walk.
+ */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
+
+/* Warns that files vanished, if there were some, unless the user wants no warnings. */
+void file_visit_warn_of_vanished(const struct file_visit *visit,
+				 const struct global_options *global);
 
 /*
  * Drops all caches for --cold, as caches_drop(). Returns 1, 0 if the privilege is missing, about

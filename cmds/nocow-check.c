@@ -733,9 +733,6 @@ static struct failure exercise_scratch(struct scan *scan, int fd, struct exercis
 	counted_begin(&exercise->counted, fd);
 	ret = run_writes(arguments, writes, exercise);
 	counted_end(&exercise->counted);
-	if (ret == -ESRCH && exercise->fio)
-		return (struct failure){ "fio needs /proc, as --engine builtin does not, to write to "
-					 "the scratch file in", 0 };
 	if (ret == -EPROTO && exercise->fio)
 		return (struct failure){ "fio failed to write to the scratch file in", 0 };
 	if (ret < 0)
@@ -854,6 +851,7 @@ static int report_total(struct scan *scan)
 	if (arguments->global->json) {
 		json_begin_object(json, "total");
 		json_add_uint(json, "file_count", scan->file_count);
+		json_add_uint(json, "vanished_count", scan->visit.vanished_count);
 		json_sums(json, &scan->total);
 		json_end_object(json);
 		return 0;
@@ -869,15 +867,15 @@ static int report_total(struct scan *scan)
 	return ret < 0 ? ret : print_sums(table, &scan->total, "total", arguments->global->sizes);
 }
 
-static int scan_paths(struct scan *scan, FILE *list)
+static int scan_paths(struct scan *scan)
 {
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 
 	/* --exercise needs none. */
-	if (!list && !scan->arguments->files.path_count)
+	if (!file_options_ask_for_any(&scan->arguments->files))
 		return 0;
-	ret = file_options_walk(&scan->arguments->files, list, &walk);
+	ret = file_options_walk(&scan->arguments->files, &walk);
 	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
 }
 
@@ -905,7 +903,7 @@ static void scan_free(struct scan *scan)
 	file_visit_free(&scan->visit);
 }
 
-static int run(const void *data, FILE *list)
+static int run(const void *data)
 {
 	const struct arguments *arguments = data;
 	struct scan scan;
@@ -916,16 +914,19 @@ static int run(const void *data, FILE *list)
 		goto out;
 
 	progress_start(arguments->global->verbosity >= 0);
-	ret = scan_paths(&scan, list);
-	if (arguments->global->json)
+	ret = scan_paths(&scan);
+	if (arguments->global->json) {
 		json_end_array(&scan.json);
-	if (ret == 0)
+		report_total(&scan);
+	} else if (ret == 0) {
 		ret = report_total(&scan);
+	}
 	progress_clear();
 	if (ret == 0 && arguments->exercise)
 		report_exercise(&scan);
 	if (arguments->global->json)
 		json_end(&scan.json);
+	file_visit_warn_of_vanished(&scan.visit, arguments->global);
 
 out:
 	file_options_complain(&arguments->files, ret);

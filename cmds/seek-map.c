@@ -286,6 +286,7 @@ static int report_total(struct scan *scan)
 	if (arguments->global->json) {
 		json_begin_object(&scan->json, "total");
 		json_add_uint(&scan->json, "file_count", scan->file_count);
+		json_add_uint(&scan->json, "vanished_count", scan->visit.vanished_count);
 		json_sums(&scan->json, &scan->total);
 		json_end_object(&scan->json);
 		return 0;
@@ -1083,38 +1084,38 @@ static void scan_free(struct scan *scan)
 	file_visit_free(&scan->visit);
 }
 
-static int scan_paths(struct scan *scan, FILE *list)
+static int scan_paths(struct scan *scan)
 {
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 
-	ret = file_options_walk(&scan->arguments->files, list, &walk);
+	ret = file_options_walk(&scan->arguments->files, &walk);
 	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
 }
 
 /* All files, between the head and the foot of the whole report. */
-static int report_paths(struct scan *scan, FILE *list)
+static int report_paths(struct scan *scan)
 {
 	bool is_json = scan->arguments->global->json;
 	int ret;
 
 	if (scan->arguments->qemu)
-		return scan_paths(scan, list);
+		return scan_paths(scan);
 	if (is_json) {
 		json_begin(&scan->json, stdout);
 		json_begin_array(&scan->json, "seek-map");
 	}
-	ret = scan_paths(scan, list);
-	if (is_json)
+	ret = scan_paths(scan);
+	if (is_json) {
 		json_end_array(&scan->json);
-	if (ret == 0)
-		ret = report_total(scan);
-	if (is_json)
+		report_total(scan);
 		json_end(&scan->json);
-	return ret;
+		return ret;
+	}
+	return ret < 0 ? ret : report_total(scan);
 }
 
-static int run(const void *data, FILE *list)
+static int run(const void *data)
 {
 	const struct arguments *arguments = data;
 	struct scan scan;
@@ -1123,8 +1124,9 @@ static int run(const void *data, FILE *list)
 	ret = scan_init(&scan, arguments);
 	if (ret == 0) {
 		progress_start(arguments->global->verbosity >= 0);
-		ret = report_paths(&scan, list);
+		ret = report_paths(&scan);
 		progress_clear();
+		file_visit_warn_of_vanished(&scan.visit, arguments->global);
 	}
 
 	file_options_complain(&arguments->files, ret);

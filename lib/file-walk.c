@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -12,11 +11,20 @@
 
 #include <linux/magic.h>
 
+#include "cleanup.h"
 #include "file-walk.h"
+#include "open-beneath.h"
+
+struct file_place {
+	unsigned int holders;
+	int fd;
+	/* of a directory, which owns FD then */
+	DIR *stream;
+};
 
 /* A directory that is being read. */
 struct level {
-	DIR *stream;
+	struct file_place *directory;
 	/* its own path's length within the walk's path */
 	size_t path_length;
 };
@@ -32,18 +40,54 @@ struct file_walk {
 	/* the path of what was found last */
 	char *path;
 	size_t path_size;
-	/* where the named directory is */
-	uint64_t mount;
-	uint64_t device;
+	/* the subvolume of the directory that was named */
+	dev_t device;
+	/* the file that was named last, or NULL */
+	struct file_place *named;
+	/* from open_own_descriptors() */
+	int own_descriptors;
 };
+
+/* Takes FD over, also on failure. Returns NULL without memory. */
+static struct file_place *place_new(int fd)
+{
+	struct file_place *place = malloc(sizeof(*place));
+
+	if (!place) {
+		close(fd);
+		return NULL;
+	}
+	*place = (struct file_place){ .holders = 1, .fd = fd };
+	return place;
+}
+
+static void place_release(struct file_place *place)
+{
+	if (!place || --place->holders)
+		return;
+	if (place->stream)
+		closedir(place->stream);
+	else
+		close(place->fd);
+	free(place);
+}
+
+static void close_list(FILE *list)
+{
+	if (list && list != stdin)
+		fclose(list);
+}
 
 int file_walk_new(struct file_walk **ret_walk, const struct file_walk_options *options)
 {
 	struct file_walk *walk = calloc(1, sizeof(*walk));
 
-	if (!walk)
+	if (!walk) {
+		close_list(options->list);
 		return -ENOMEM;
+	}
 	walk->options = *options;
+	walk->own_descriptors = open_own_descriptors();
 
 	*ret_walk = walk;
 	return 0;
@@ -52,7 +96,7 @@ int file_walk_new(struct file_walk **ret_walk, const struct file_walk_options *o
 static void leave_directory(struct file_walk *walk)
 {
 	walk->depth--;
-	closedir(walk->levels[walk->depth].stream);
+	place_release(walk->levels[walk->depth].directory);
 }
 
 void file_walk_free(struct file_walk *walk)
@@ -61,6 +105,9 @@ void file_walk_free(struct file_walk *walk)
 		return;
 	while (walk->depth)
 		leave_directory(walk);
+	place_release(walk->named);
+	close_fd(&walk->own_descriptors);
+	close_list(walk->options.list);
 	free(walk->levels);
 	free(walk->path);
 	free(walk->list_name);
@@ -110,53 +157,80 @@ static int set_path(struct file_walk *walk, size_t length, const char *name)
 	return 0;
 }
 
-/* Whether the walk goes into the directory FD. Returns 1, 0 if not, or a negative errno. */
-static int belongs_to_walk(struct file_walk *walk, int fd)
-{
-	uint64_t mount, device;
-	struct statx status;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status))
-		return -errno;
-	device = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
-	/* Before Linux 5.8 there is no mount id; the device must do. */
-	mount = status.stx_mask & STATX_MNT_ID ? status.stx_mnt_id : device;
-
-	if (!walk->depth) {
-		walk->mount = mount;
-		walk->device = device;
-	}
-	return mount == walk->mount && (!walk->options.one_subvolume || device == walk->device);
-}
-
-/* Takes FD over. */
+/* Starts to read the directory FD, which it takes over, that the walk's path is of. */
 static int push_level(struct file_walk *walk, int fd)
 {
+	struct file_place *directory = place_new(fd);
 	struct level *levels = reallocarray(walk->levels, walk->depth + 1, sizeof(*levels));
-	DIR *stream = levels ? fdopendir(fd) : NULL;
 
 	if (levels)
 		walk->levels = levels;
-	if (!stream) {
-		close(fd);
+	if (levels && directory)
+		directory->stream = fdopendir(fd);
+	if (!levels || !directory || !directory->stream) {
+		place_release(directory);
 		return -ENOMEM;
 	}
 
-	levels[walk->depth++] = (struct level){ stream, strlen(walk->path) };
+	levels[walk->depth++] = (struct level){ directory, strlen(walk->path) };
 	return 0;
 }
 
-/* Starts to read the directory NAME, in PARENT, that the walk's path says. */
-static int enter_directory(struct file_walk *walk, int parent, const char *name)
+static int device_of(int fd, dev_t *ret_device)
 {
-	int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (walk->depth ? O_NOFOLLOW : 0);
-	int fd = openat(parent, name, flags);
+	struct stat status;
+
+	if (fstat(fd, &status))
+		return -errno;
+	*ret_device = status.st_dev;
+	return 0;
+}
+
+/* Starts to read the directory NAME, which was found in PARENT. */
+static int enter_found(struct file_walk *walk, int parent, const char *name)
+{
+	int fd = open_beneath(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dev_t device = walk->device;
+	int ret = 0;
+
+	if (fd == -EXDEV)
+		return 0;
+	/* It was a directory a moment ago. */
+	if (fd == -ENOTDIR || fd == -ELOOP)
+		return -ENOENT;
+	if (fd < 0)
+		return fd;
+	if (walk->options.one_subvolume)
+		ret = device_of(fd, &device);
+	if (ret == 0 && device == walk->device)
+		return push_level(walk, fd);
+	close(fd);
+	return ret;
+}
+
+static int check_filesystem(int fd)
+{
+	struct statfs filesystem;
+
+	if (fstatfs(fd, &filesystem))
+		return -errno;
+	return filesystem.f_type == BTRFS_SUPER_MAGIC ? 0 : -ENOTTY;
+}
+
+/* Starts to read the directory PATH, which was named; -ENOTDIR if it is none. */
+static int enter_named(struct file_walk *walk, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int ret;
 
 	if (fd < 0)
 		return -errno;
-	ret = belongs_to_walk(walk, fd);
-	if (ret > 0)
+	ret = check_filesystem(fd);
+	if (ret == 0)
+		ret = device_of(fd, &walk->device);
+	if (ret == 0)
+		ret = set_path(walk, 0, path);
+	if (ret == 0)
 		return push_level(walk, fd);
 	close(fd);
 	return ret;
@@ -182,13 +256,13 @@ static bool is_dot(const char *name)
 static int next_entry(struct file_walk *walk, struct found_file *ret_file)
 {
 	struct level *level = &walk->levels[walk->depth - 1];
-	int directory = dirfd(level->stream);
+	struct file_place *directory = level->directory;
 	struct dirent *entry;
 	mode_t type;
 	int ret;
 
 	errno = 0;
-	entry = readdir(level->stream);
+	entry = readdir(directory->stream);
 	if (!entry) {
 		int error = -errno;
 
@@ -199,40 +273,68 @@ static int next_entry(struct file_walk *walk, struct found_file *ret_file)
 	}
 	if (is_dot(entry->d_name))
 		return 0;
-	type = type_of(directory, entry);
+	type = type_of(directory->fd, entry);
 	if (type != S_IFREG && type != S_IFDIR)
 		return 0;
 
 	ret = set_path(walk, level->path_length, entry->d_name);
 	if (ret < 0)
 		return ret;
-	*ret_file = (struct found_file){ .path = walk->path, .type = type };
+	*ret_file = (struct found_file){
+		.path = walk->path,
+		.type = type,
+		.place = directory,
+		.name_offset = strlen(walk->path) - strlen(entry->d_name),
+	};
 	if (type == S_IFREG)
 		return 1;
 
-	ret_file->error = enter_directory(walk, directory, entry->d_name);
+	ret_file->error = enter_found(walk, directory->fd, entry->d_name);
 	return ret_file->error ? 1 : 0;
 }
 
 /* Looks at a path that was named. Returns 0, or the negative errno that speaks against it. */
-static int look_at(const char *path, mode_t *ret_type)
+static int look_at(struct file_walk *walk, struct found_file *file)
 {
-	struct statfs filesystem;
+	int fd = open(file->path, O_PATH | O_CLOEXEC);
 	struct stat status;
+	int ret;
 
-	if (stat(path, &status) || statfs(path, &filesystem))
+	if (fd < 0)
 		return -errno;
-	if (filesystem.f_type != BTRFS_SUPER_MAGIC)
-		return -ENOTTY;
+	walk->named = place_new(fd);
+	if (!walk->named)
+		return -ENOMEM;
+	if (fstat(fd, &status))
+		return -errno;
+	ret = check_filesystem(fd);
+	if (ret < 0)
+		return ret;
 
-	*ret_type = status.st_mode & S_IFMT;
+	file->type = status.st_mode & S_IFMT;
+	file->place = walk->named;
 	return 0;
+}
+
+/* Returns 1 with a file or an error, 0 where a directory of that path is to be read. */
+static int visit_named(struct file_walk *walk, const char *path, struct found_file *ret_file)
+{
+	*ret_file = (struct found_file){ .path = path, .named = true };
+	if (walk->options.recursive) {
+		ret_file->error = enter_named(walk, path);
+		if (ret_file->error != -ENOTDIR)
+			return ret_file->error ? 1 : 0;
+	}
+	ret_file->error = look_at(walk, ret_file);
+	return 1;
 }
 
 int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
 {
+	place_release(walk->named);
+	walk->named = NULL;
 	for (;;) {
-		struct found_file file = { .named = true };
+		const char *path = NULL;
 		int ret;
 
 		while (walk->depth) {
@@ -241,19 +343,82 @@ int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
 				return ret;
 		}
 
-		ret = next_named(walk, &file.path);
+		ret = next_named(walk, &path);
 		if (ret <= 0)
 			return ret;
-		file.error = look_at(file.path, &file.type);
-		if (!file.error && file.type == S_IFDIR && walk->options.recursive) {
-			ret = set_path(walk, 0, file.path);
-			if (ret < 0)
-				return ret;
-			file.error = enter_directory(walk, AT_FDCWD, file.path);
-			if (!file.error)
-				continue;
-		}
-		*ret_file = file;
-		return 1;
+		if (visit_named(walk, path, ret_file))
+			return 1;
 	}
+}
+
+/* By its name: what else has that name by now is told by its inode. */
+static int open_by_name(const struct found_file *file, const struct stat *status)
+{
+	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	struct stat opened;
+	int fd;
+
+	if (file->named)
+		fd = open(file->path, flags);
+	else
+		fd = open_beneath(file->place->fd, file->path + file->name_offset, flags);
+	if (fd < 0)
+		return file->named ? -errno : fd;
+	if (fstat(fd, &opened) == 0 && opened.st_dev == status->st_dev &&
+	    opened.st_ino == status->st_ino)
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+/*
+ * A name can be exchanged between a look at it and the open, and to open a device or a FIFO has
+ * effects at once. So an O_PATH descriptor, which has none, is looked at and opened by its link in
+ * /proc/self/fd; without /proc by its name again, which only makes that moment short.
+ */
+int file_walk_open(const struct file_walk *walk, const struct found_file *file,
+		   struct stat *ret_status)
+{
+	CLEANUP_CLOSE int found = -1;
+	int path_fd = file->place->fd;
+	struct stat status;
+	int fd;
+
+	if (!file->named)
+		path_fd = found = open_beneath(path_fd, file->path + file->name_offset,
+					       O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return path_fd;
+	if (fstat(path_fd, &status))
+		return -errno;
+	if (!S_ISREG(status.st_mode))
+		return -ENOENT;
+
+	if (walk->own_descriptors >= 0)
+		fd = reopen_for_reading(walk->own_descriptors, path_fd);
+	else
+		fd = open_by_name(file, &status);
+	if (fd >= 0)
+		*ret_status = status;
+	return fd;
+}
+
+int found_file_keep(const struct found_file *file, struct found_file *ret_kept)
+{
+	char *path = strdup(file->path);
+
+	if (!path)
+		return -ENOMEM;
+	if (file->place)
+		file->place->holders++;
+
+	*ret_kept = *file;
+	ret_kept->path = path;
+	return 0;
+}
+
+void found_file_drop(struct found_file *kept)
+{
+	place_release(kept->place);
+	free((char *)kept->path);
 }

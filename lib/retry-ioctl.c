@@ -2,25 +2,17 @@
 #include "config.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/ioctl.h>
 
 #include "retry-ioctl.h"
 
-int retry_ioctl(int fd, unsigned long request, void *argument, size_t input_size)
+int retry_ioctl(int fd, unsigned long request, void *argument)
 {
-	char input[RETRY_IOCTL_INPUT_MAX];
+	int ret;
 
-	if (input_size > sizeof(input))
-		return -E2BIG;
-	memcpy(input, argument, input_size);
-	for (;;) {
-		int ret = ioctl(fd, request, argument);
+	do {
+		ret = ioctl(fd, request, argument);
+	} while (ret < 0 && errno == EINTR);
 
-		if (ret >= 0)
-			return ret;
-		if (errno != EINTR)
-			return -errno;
-		memcpy(argument, input, input_size);
-	}
+	return ret < 0 ? -errno : ret;
 }

@@ -85,48 +85,10 @@ static void test_check(void **state)
 	}
 }
 
-/* What was found as a file may be something else by the time that it is opened. */
-static void test_open(void **state)
-{
-	char directory[] = "/tmp/test-file-visit-XXXXXX";
-	struct failure failure;
-	struct stat status;
-	int fd;
-
-	(void)state;
-	assert_non_null(mkdtemp(directory));
-	assert_int_equal(chdir(directory), 0);
-	fd = open("file", O_WRONLY | O_CREAT, 0600);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(symlink("file", "link"), 0);
-	assert_int_equal(mkfifo("fifo", 0600), 0);
-
-	assert_null(file_visit_open("file", false, &fd, &status).action);
-	assert_true(S_ISREG(status.st_mode));
-	close(fd);
-	assert_null(file_visit_open("link", true, &fd, &status).action);
-	close(fd);
-	failure = file_visit_open("link", false, &fd, &status);
-	assert_int_equal(failure.error, -ELOOP);
-	failure = file_visit_open("missing", false, &fd, &status);
-	assert_int_equal(failure.error, -ENOENT);
-	/* must not wait for a writer */
-	failure = file_visit_open("fifo", false, &fd, &status);
-	assert_non_null(failure.action);
-	assert_int_equal(failure.error, 0);
-	close(fd);
-
-	unlink("file");
-	unlink("link");
-	unlink("fifo");
-	assert_int_equal(chdir("/"), 0);
-	assert_int_equal(rmdir(directory), 0);
-}
-
 static void test_failed(void **state)
 {
 	const struct failure vanished = { "cannot open", -ENOENT };
+	const struct failure mounted_over = { "cannot open", -EXDEV };
 	const struct failure denied = { "cannot open", -EACCES };
 	struct file_visit visit;
 
@@ -134,6 +96,10 @@ static void test_failed(void **state)
 	assert_int_equal(file_visit_init(&visit, false), 0);
 	file_visit_failed(&visit, "found", false, vanished);
 	assert_int_equal(visit.status, STATUS_OK);
+	assert_int_equal(visit.vanished_count, 1);
+	file_visit_failed(&visit, "found", false, mounted_over);
+	assert_int_equal(visit.status, STATUS_OK);
+	assert_int_equal(visit.vanished_count, 1);
 	file_visit_failed(&visit, "found", false, denied);
 	assert_int_equal(visit.status, STATUS_ERROR);
 
@@ -150,7 +116,6 @@ int main(void)
 		cmocka_unit_test(test_file_with_several_names),
 		cmocka_unit_test(test_paths_that_overlap),
 		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_failed),
 	};
 

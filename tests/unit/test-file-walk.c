@@ -3,28 +3,59 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
+#include <linux/openat2.h>
 
+#include "cleanup.h"
 #include "file-walk.h"
 #include "test.h"
 
 static char root[32];
 
-/* Everything below ROOT is on btrfs; the program is linked with -Wl,--wrap=statfs. */
-int __wrap_statfs(const char *path, struct statfs *filesystem);
-int __wrap_statfs(const char *path, struct statfs *filesystem)
+/* What the kernel has not got, or forbids: 0, or an errno of openat2(). */
+static int openat2_error;
+static bool no_proc;
+
+/* Everything below ROOT is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
+int __wrap_fstatfs(int fd, struct statfs *filesystem);
+int __wrap_fstatfs(int fd, struct statfs *filesystem)
 {
+	char link[32], path[PATH_MAX] = "";
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	assert_true(readlink(link, path, sizeof(path) - 1) > 0);
 	memset(filesystem, 0, sizeof(*filesystem));
-	filesystem->f_type = strncmp(path, root, strlen(root)) == 0 ? BTRFS_SUPER_MAGIC :
-								       EXT4_SUPER_MAGIC;
+	if (strncmp(path, root, strlen(root)) == 0)
+		filesystem->f_type = BTRFS_SUPER_MAGIC;
+	else if (strncmp(path, "/proc/", 6) == 0 && !no_proc)
+		filesystem->f_type = PROC_SUPER_MAGIC;
+	else
+		filesystem->f_type = EXT4_SUPER_MAGIC;
 	return 0;
+}
+
+/* The only call without a function of its own in the C library is openat2(). */
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __real_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
+{
+	assert_int_equal(number, SYS_openat2);
+	if (!openat2_error)
+		return __real_syscall(number, directory, name, how, size);
+	errno = openat2_error;
+	return -1;
 }
 
 /* ROOT/NAME, valid for the next few calls. */
@@ -49,6 +80,8 @@ static void make_file(const char *name)
 static int setup(void **state)
 {
 	(void)state;
+	openat2_error = 0;
+	no_proc = false;
 	strcpy(root, "/tmp/test-file-walk-XXXXXX");
 	assert_non_null(mkdtemp(root));
 	make_file("a");
@@ -264,7 +297,6 @@ static void test_list(void **state)
 	assert_named(walk, "", -ENOENT);
 	assert_named(walk, b, 0);
 	assert_end(walk);
-	fclose(list);
 }
 
 static void test_list_with_directories(void **state)
@@ -276,7 +308,6 @@ static void test_list_with_directories(void **state)
 
 	(void)state;
 	assert_found(start_list(list, true), expected, 1);
-	fclose(list);
 }
 
 static void test_empty_list(void **state)
@@ -285,7 +316,6 @@ static void test_empty_list(void **state)
 
 	(void)state;
 	assert_end(start_list(list, true));
-	fclose(list);
 }
 
 static void test_list_that_cannot_be_read(void **state)
@@ -298,25 +328,297 @@ static void test_list_that_cannot_be_read(void **state)
 	assert_non_null(list);
 	assert_int_equal(file_walk_next(walk, &file), -EISDIR);
 	file_walk_free(walk);
-	fclose(list);
+}
+
+static int lowest_free_descriptor(void)
+{
+	int fd = dup(0);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
 }
 
 /* A walk that ends early leaves nothing open. */
 static void test_free_in_the_middle(void **state)
 {
-	char *const paths[] = { root, NULL };
+	char *const paths[] = { in_root("a"), root, NULL };
 	struct file_walk *walk;
 	struct found_file file;
-	int before = dup(0), after;
+	int before = lowest_free_descriptor();
 
 	(void)state;
-	close(before);
-	walk = start(paths, true);
-	assert_int_equal(file_walk_next(walk, &file), 1);
+	for (int count = 1; count <= 3; count++) {
+		walk = start(paths, true);
+		for (int i = 0; i < count; i++)
+			assert_int_equal(file_walk_next(walk, &file), 1);
+		file_walk_free(walk);
+		assert_int_equal(lowest_free_descriptor(), before);
+	}
+}
+
+/* The walk's next file whose path ends in NAME, kept. */
+static struct found_file find(struct file_walk *walk, const char *name)
+{
+	struct found_file file, kept;
+	const char *last;
+
+	do {
+		assert_int_equal(file_walk_next(walk, &file), 1);
+		last = strrchr(file.path, '/') + 1;
+	} while (strcmp(last, name) != 0);
+	assert_int_equal(found_file_keep(&file, &kept), 0);
+	return kept;
+}
+
+static void assert_opens(const struct file_walk *walk, const struct found_file *file, ino_t inode)
+{
+	struct stat status, opened;
+	int fd = file_walk_open(walk, file, &status);
+	char byte;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &opened), 0);
+	assert_int_equal(status.st_ino, inode);
+	assert_int_equal(opened.st_ino, inode);
+	assert_int_equal(read(fd, &byte, 1), 0);
+	close(fd);
+}
+
+static void assert_opens_not(const struct file_walk *walk, const struct found_file *file, int error)
+{
+	int before = lowest_free_descriptor();
+	struct stat status;
+
+	assert_int_equal(file_walk_open(walk, file, &status), error);
+	assert_int_equal(lowest_free_descriptor(), before);
+}
+
+static ino_t inode_of(const char *name)
+{
+	struct stat status;
+
+	assert_int_equal(lstat(in_root(name), &status), 0);
+	return status.st_ino;
+}
+
+static void replace(const char *name, const char *by)
+{
+	assert_int_equal(unlink(in_root(name)), 0);
+	assert_int_equal(rename(in_root(by), in_root(name)), 0);
+}
+
+/* What was found in a directory is opened there, wherever that is by now. */
+static void check_found_files(void)
+{
+	char *const paths[] = { in_root("dir"), NULL };
+	struct file_walk *walk = start(paths, true);
+	struct found_file b = find(walk, "b");
+	ino_t inode = inode_of("dir/b");
+
+	assert_opens(walk, &b, inode);
+	assert_int_equal(rename(in_root("dir"), in_root("moved")), 0);
+	assert_int_equal(mkdir(in_root("dir"), 0700), 0);
+	assert_int_equal(mkfifo(in_root("dir/b"), 0600), 0);
+	assert_opens(walk, &b, inode);
+	assert_int_equal(remove(in_root("dir/b")), 0);
+	assert_int_equal(remove(in_root("dir")), 0);
+	assert_int_equal(rename(in_root("moved"), in_root("dir")), 0);
+
+	/* a link, a FIFO and a directory in its place; the right ones for these follow */
+	assert_int_equal(unlink(in_root("dir/b")), 0);
+	assert_int_equal(symlink("../a", in_root("dir/b")), 0);
+	assert_opens_not(walk, &b, -ENOENT);
+	replace("dir/b", "fifo");
+	assert_opens_not(walk, &b, -ENOENT);
+	assert_int_equal(unlink(in_root("dir/b")), 0);
+	assert_opens_not(walk, &b, -ENOENT);
+	assert_int_equal(mkdir(in_root("dir/b"), 0700), 0);
+	assert_opens_not(walk, &b, -ENOENT);
+	assert_int_equal(rmdir(in_root("dir/b")), 0);
+
+	/* a file that is saved by an editor */
+	assert_int_equal(rename(in_root("a"), in_root("dir/b")), 0);
+	assert_opens(walk, &b, inode_of("dir/b"));
+	found_file_drop(&b);
 	file_walk_free(walk);
-	after = dup(0);
-	close(after);
-	assert_int_equal(after, before);
+}
+
+static void test_open_found(void **state)
+{
+	(void)state;
+	check_found_files();
+}
+
+static void test_open_found_without_openat2(void **state)
+{
+	(void)state;
+	openat2_error = ENOSYS;
+	check_found_files();
+}
+
+static void test_open_found_with_openat2_forbidden(void **state)
+{
+	(void)state;
+	openat2_error = EPERM;
+	check_found_files();
+}
+
+static void test_open_found_without_proc(void **state)
+{
+	(void)state;
+	no_proc = true;
+	check_found_files();
+}
+
+static void test_open_found_with_neither(void **state)
+{
+	(void)state;
+	openat2_error = ENOSYS;
+	no_proc = true;
+	check_found_files();
+}
+
+/* What was named is what it was when it was named, by whatever links. */
+static void test_open_named(void **state)
+{
+	char *const paths[] = { in_root("link"), NULL };
+	struct file_walk *walk = start(paths, false);
+	struct found_file link = find(walk, "link");
+	ino_t inode = inode_of("a");
+
+	(void)state;
+	assert_opens(walk, &link, inode);
+	replace("link", "fifo");
+	assert_opens(walk, &link, inode);
+	found_file_drop(&link);
+	file_walk_free(walk);
+}
+
+static void test_open_named_without_proc(void **state)
+{
+	char *const paths[] = { in_root("link"), NULL };
+	struct file_walk *walk;
+	struct found_file link;
+
+	(void)state;
+	no_proc = true;
+	walk = start(paths, false);
+	link = find(walk, "link");
+	assert_opens(walk, &link, inode_of("a"));
+	replace("link", "fifo");
+	assert_opens_not(walk, &link, -ENOENT);
+	unlink(in_root("link"));
+	assert_opens_not(walk, &link, -ENOENT);
+	found_file_drop(&link);
+	file_walk_free(walk);
+}
+
+/* A directory that is gone, or something else, by the time that it is entered. */
+static void check_vanished_directory(void (*replace_directory)(void))
+{
+	char *const paths[] = { in_root("dir"), NULL };
+	struct file_walk *walk = start(paths, true);
+	struct found_file file;
+	int vanished = 0, ret;
+
+	while ((ret = file_walk_next(walk, &file)) > 0) {
+		if (file.error)
+			assert_int_equal(file.error, -ENOENT);
+		vanished += file.error == -ENOENT;
+		/* the entries were all read at once by now */
+		if (access(in_root("dir/sub/d"), F_OK) == 0)
+			replace_directory();
+	}
+	assert_int_equal(ret, 0);
+	file_walk_free(walk);
+	/* "sub" may be entered before there is a first file */
+	assert_true(vanished <= 1);
+}
+
+static void remove_sub(void)
+{
+	remove(in_root("dir/sub/d"));
+	remove(in_root("dir/sub"));
+}
+
+static void link_sub(void)
+{
+	remove_sub();
+	assert_int_equal(symlink("../empty", in_root("dir/sub")), 0);
+	make_file("empty/outside");
+}
+
+static void test_directory_removed(void **state)
+{
+	(void)state;
+	check_vanished_directory(remove_sub);
+}
+
+static void test_directory_replaced(void **state)
+{
+	(void)state;
+	check_vanished_directory(link_sub);
+	remove(in_root("empty/outside"));
+}
+
+/* Needs root, for a mount in a namespace of its own. */
+static void check_mounts(void)
+{
+	static const char *const expected[] = { "dir/c\n", "dir/sub/d" };
+	CLEANUP_FREE char *dir = strdup(in_root("dir"));
+	char *const paths[] = { dir, NULL };
+	struct file_walk *walk;
+	struct found_file b;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		skip();
+	assert_int_equal(mount(in_root("empty"), in_root("dir/sub"), NULL, MS_BIND, NULL), 0);
+	make_file("empty/outside");
+	walk = start(paths, true);
+	b = find(walk, "b");
+	assert_int_equal(mount(in_root("a"), in_root("dir/b"), NULL, MS_BIND, NULL), 0);
+	assert_opens_not(walk, &b, -EXDEV);
+	found_file_drop(&b);
+	file_walk_free(walk);
+
+	assert_int_equal(umount(in_root("dir/b")), 0);
+	assert_int_equal(remove(in_root("dir/b")), 0);
+	assert_found(start(paths, true), expected, 1);
+	assert_int_equal(umount(in_root("dir/sub")), 0);
+	assert_found(start(paths, true), expected, 2);
+	remove(in_root("empty/outside"));
+}
+
+static void test_mounts(void **state)
+{
+	(void)state;
+	check_mounts();
+}
+
+static void test_mounts_without_openat2(void **state)
+{
+	(void)state;
+	openat2_error = ENOSYS;
+	check_mounts();
+}
+
+/* A kept file keeps its directory, as long as it is kept. */
+static void test_keep(void **state)
+{
+	char *const paths[] = { in_root("dir/sub"), NULL };
+	int before = lowest_free_descriptor();
+	struct file_walk *walk = start(paths, true);
+	struct found_file first = find(walk, "d"), second, next;
+
+	(void)state;
+	assert_int_equal(found_file_keep(&first, &second), 0);
+	assert_int_equal(file_walk_next(walk, &next), 0);
+	found_file_drop(&first);
+	assert_opens(walk, &second, inode_of("dir/sub/d"));
+	found_file_drop(&second);
+	file_walk_free(walk);
+	assert_int_equal(lowest_free_descriptor(), before);
 }
 
 #define WALK_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -337,6 +639,18 @@ int main(void)
 		WALK_TEST(test_empty_list),
 		WALK_TEST(test_list_that_cannot_be_read),
 		WALK_TEST(test_free_in_the_middle),
+		WALK_TEST(test_open_found),
+		WALK_TEST(test_open_found_without_openat2),
+		WALK_TEST(test_open_found_with_openat2_forbidden),
+		WALK_TEST(test_open_found_without_proc),
+		WALK_TEST(test_open_found_with_neither),
+		WALK_TEST(test_open_named),
+		WALK_TEST(test_open_named_without_proc),
+		WALK_TEST(test_directory_removed),
+		WALK_TEST(test_directory_replaced),
+		WALK_TEST(test_mounts),
+		WALK_TEST(test_mounts_without_openat2),
+		WALK_TEST(test_keep),
 	};
 
 	return cmocka_run_group_tests_name("file-walk", tests, NULL, NULL);
