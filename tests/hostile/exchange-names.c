@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * exchange-names A B: exchanges what the two names are of, again and again, until SIGTERM. Prints
+ * how often that was.
+ */
+#include "config.h"
+
+#include <err.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static volatile sig_atomic_t ended;
+
+static void end(int number)
+{
+	(void)number;
+	ended = 1;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long count = 0;
+
+	if (argc != 3)
+		errx(EXIT_FAILURE, "two names expected");
+	signal(SIGTERM, end);
+	/* an even number, so that all is at its place in the end */
+	while (!ended || count % 2) {
+		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE))
+			err(EXIT_FAILURE, "exchange");
+		count++;
+	}
+	printf("%lu\n", count);
+	return EXIT_SUCCESS;
+}

@@ -1,0 +1,362 @@
+#!/usr/bin/env bats
+# Walks over directories whose owner renames and exchanges what is in them meanwhile.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031,SC2154
+bats_require_minimum_version 1.5.0
+load ../cli/environment.bash
+
+COMMANDS=(fiemap-shared seek-map nocow-check)
+# Some 0.2 s of work, of which the first few ms are enough to step in
+MANY=20000
+SOME=1000
+
+setup_file() {
+    mount_btrfs 1G noatime
+    put_program_for_nobody
+    cp "$top_builddir/tests/hostile/exchange-names" "$MNT"
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+# The opponent owns all of it.
+setup() {
+    chmod o+x "$BATS_TEST_TMPDIR"
+    mkdir "$MNT/home" "$MNT/home/tree" "$MNT/home/elsewhere"
+    chown 65534:65534 "$MNT/home" "$MNT/home"/*
+}
+
+teardown() {
+    local job
+
+    for job in $(jobs -p); do
+        kill "$job" 2>/dev/null || true
+    done
+    wait
+    while mountpoint -q "$MNT/home/tree/mount"; do
+        umount "$MNT/home/tree/mount"
+    done
+    rm -rf "${MNT:?}/home"
+}
+
+# make_files DIR COUNT: tiny ones, which the opponent owns
+make_files() {
+    # shellcheck disable=SC2016 # bash expands it
+    as_nobody bash -c 'mkdir -p "$1" && cd "$1" &&
+        for ((number = 0; number < $2; number++)); do printf x >"$number"; done' bash "$1" "$2"
+}
+
+# make_bait DIR COUNT: files of the same names that no tiny file can be taken for
+make_bait() {
+    local number
+
+    mkdir "$1"
+    chattr +C "$1"
+    for ((number = 0; number < $2; number++)); do
+        fallocate -l 64K "$1/$number"
+    done
+    chown -R 65534:65534 "$1"
+}
+
+# make_traps DIR COUNT: FIFOs and devices of the same names; the devices have no driver
+make_traps() {
+    local number
+
+    mkdir "$1"
+    for ((number = 0; number < $2; number++)); do
+        if ((number % 50 == 0)); then
+            mkfifo "$1/$number"
+        else
+            mknod "$1/$number" c 240 0
+        fi
+    done
+    chown -R 65534:65534 "$1"
+}
+
+# set_traps DIR: who opens a FIFO for reading lets a writer go on, which tells so in $SPRUNG
+set_traps() {
+    local fifo
+
+    SPRUNG=$BATS_TEST_TMPDIR/sprung
+    : >"$SPRUNG"
+    while read -r fifo; do
+        (: >"$fifo" && echo "$fifo" >>"$SPRUNG") 3>&- &
+    done < <(find "$1" -type p)
+}
+
+expect_no_trap_sprung() {
+    [ ! -s "$SPRUNG" ] || fail "FIFOs were opened:" "$(head -n 5 "$SPRUNG")"
+}
+
+# opponent A B: exchanges the names until it is stopped
+opponent() {
+    (exec setpriv --reuid=65534 --regid=65534 --clear-groups \
+        "$MNT/exchange-names" "$MNT/home/$1" "$MNT/home/$2") >"$BATS_TEST_TMPDIR/exchanges" 3>&- &
+    OPPONENT=$!
+}
+
+# The opponent must have been busy, or it proves nothing.
+stop_opponent() {
+    kill "$OPPONENT"
+    wait "$OPPONENT"
+    [ "$(<"$BATS_TEST_TMPDIR/exchanges")" -gt 100 ]
+}
+
+# step_in COMMAND DIR ACTION...: runs ACTION while COMMAND, stopped for the time, is in DIR
+step_in() {
+    local command=$1 directory=$2
+    local pid
+
+    shift 2
+    "$FASTPATH" --format json "$command" -r "$MNT/home/tree" ${OPTION:+"$OPTION"} \
+        >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    pid=$!
+    until find "/proc/$pid/fd" -lname "$directory" 2>/dev/null | grep -q .; do
+        kill -0 "$pid" || fail "$command was never seen in $directory"
+    done
+    kill -STOP "$pid"
+    "$@"
+    kill -CONT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    output=$(<"$BATS_TEST_TMPDIR/report")
+    stderr=$(<"$BATS_TEST_TMPDIR/errors")
+}
+
+# paths_of COMMAND: the last run's
+paths_of() {
+    jq -r ".\"$1\"[].path" <<<"$output"
+}
+
+# expect_no_bait COMMAND: nothing of the last run is of a file that make_bait() made
+expect_no_bait() {
+    local count
+
+    count=$(json "[.\"$1\"[] | select((.total_bytes // 0) + (.size // 0) > 1 or
+        (.inode_flags // [] | index(\"nodatacow\")))] | length")
+    [ "$count" = 0 ] || fail "$1: $count files from outside"
+}
+
+# -- directories that are renamed --
+
+move_away() {
+    as_nobody mv "$MNT/home/tree/folder" "$MNT/home/elsewhere/moved"
+}
+
+move_back() {
+    as_nobody mv "$MNT/home/elsewhere/moved" "$MNT/home/tree/folder"
+}
+
+@test "a directory that is renamed while it is walked loses no file" {
+    local command
+
+    make_files "$MNT/home/tree/folder" $MANY
+    for command in "${COMMANDS[@]}"; do
+        step_in "$command" "$MNT/home/tree/folder" move_away
+        move_back
+        [ "$status" = 0 ]
+        expect_json .total.file_count $MANY
+        expect_json .total.vanished_count 0
+        [ "$(paths_of "$command" | sort -u | wc -l)" = $MANY ]
+        [ "$(paths_of "$command" | grep -c "^$MNT/home/tree/folder/[0-9]*$")" = $MANY ]
+        [ -z "$stderr" ]
+    done
+}
+
+@test "--check finds the file at fault in a directory that was renamed" {
+    make_files "$MNT/home/tree/folder" $MANY
+    # two clones of a NOCOW file, the names that the walk comes to last
+    chattr +C "$MNT/home/elsewhere"
+    dd if=/dev/zero of="$MNT/home/elsewhere/first" bs=64k count=4 status=none
+    cp --reflink=always "$MNT/home/elsewhere/first" "$MNT/home/elsewhere/second"
+    mv "$MNT/home/elsewhere/first" "$MNT/home/elsewhere/second" "$MNT/home/tree/folder"
+    sync -f "$MNT"
+    run -64 "$FASTPATH" nocow-check -q --check -r "$MNT/home/tree"
+
+    OPTION=--check step_in nocow-check "$MNT/home/tree/folder" move_away
+    [ "$status" = 64 ]
+    expect_json .total.file_count $((MANY + 2))
+}
+
+# -- directories and files that are exchanged --
+
+@test "a directory that is exchanged with one of devices and FIFOs opens none of them" {
+    local command number
+
+    make_files "$MNT/home/tree/folder" $SOME
+    make_traps "$MNT/home/elsewhere/traps" $SOME
+    set_traps "$MNT/home/elsewhere/traps"
+    opponent tree/folder elsewhere/traps
+    for command in "${COMMANDS[@]}"; do
+        for ((number = 0; number < 3; number++)); do
+            run -0 --separate-stderr "$FASTPATH" --format json "$command" -r "$MNT/home/tree"
+            [ -z "$stderr" ] || fail "$stderr"
+            # it goes into the one or the other
+            [[ $(json .total.file_count) =~ ^(0|$SOME)$ ]]
+            expect_no_trap_sprung
+        done
+    done
+    stop_opponent
+}
+
+@test "a directory that is exchanged with a link does not lead out of the tree" {
+    local command number found=0
+
+    make_files "$MNT/home/tree/folder" $SOME
+    make_bait "$MNT/home/elsewhere/bait" $SOME
+    as_nobody ln -s ../elsewhere/bait "$MNT/home/link"
+    opponent tree/folder link
+    for command in "${COMMANDS[@]}"; do
+        for ((number = 0; number < 3; number++)); do
+            run -0 "$FASTPATH" -q --format json "$command" -r "$MNT/home/tree"
+            expect_no_bait "$command"
+            found=$((found + $(json .total.file_count)))
+        done
+    done
+    stop_opponent
+    [ "$found" -gt 0 ]
+}
+
+@test "files that are exchanged with a FIFO, a device and a link are not opened" {
+    local command number other total
+
+    make_files "$MNT/home/tree" $SOME
+    make_bait "$MNT/home/elsewhere/bait" 1
+    as_nobody mkfifo "$MNT/home/elsewhere/fifo"
+    mknod "$MNT/home/elsewhere/device" c 240 0
+    as_nobody ln -s bait/0 "$MNT/home/elsewhere/link"
+    for other in fifo device link; do
+        set_traps "$MNT/home/elsewhere"
+        opponent "tree/$((SOME - 1))" "elsewhere/$other"
+        for command in "${COMMANDS[@]}"; do
+            for ((number = 0; number < 3; number++)); do
+                run -0 --separate-stderr "$FASTPATH" --format json "$command" -r "$MNT/home/tree"
+                [ -z "$stderr" ] || [[ $stderr = "WARNING: 1 files or directories were "* ]] ||
+                    fail "$stderr"
+                # the others are all there; that one is another file, vanished, or reported
+                total=$(json .total.file_count)
+                [ "$total" -ge $((SOME - 1)) ] && [ "$total" -le $SOME ]
+                expect_no_bait "$command"
+                expect_no_trap_sprung
+            done
+        done
+        stop_opponent
+    done
+}
+
+@test "a mount point in a directory does not belong to the walk, be it of a file" {
+    local command
+
+    make_files "$MNT/home/tree" 3
+    make_files "$MNT/home/tree/mount" 3
+    make_bait "$MNT/home/elsewhere/bait" 2
+    mount --bind "$MNT/home/elsewhere/bait" "$MNT/home/tree/mount"
+    mount --bind "$MNT/home/elsewhere/bait/1" "$MNT/home/tree/2"
+    for command in "${COMMANDS[@]}"; do
+        run "$FASTPATH" --format json "$command" -r "$MNT/home/tree"
+        [ "$status" = 0 ] && [ "$(json '[.total.file_count, .total.vanished_count] | tojson')" = "[2,0]" ] ||
+            { umount "$MNT/home/tree/2"; fail "$command: $output"; }
+        expect_no_bait "$command"
+    done
+    umount "$MNT/home/tree/2"
+}
+
+# -- what vanishes --
+
+empty_folder() {
+    as_nobody find "$MNT/home/tree/folder" -type f -delete
+}
+
+@test "what vanished is counted and said, and no error" {
+    local command vanished
+
+    for command in "${COMMANDS[@]}"; do
+        make_files "$MNT/home/tree/folder" $MANY
+        step_in "$command" "$MNT/home/tree/folder" empty_folder
+        [ "$status" = 0 ]
+        vanished=$(json .total.vanished_count)
+        [ "$vanished" -gt 0 ]
+        [ $(($(json .total.file_count) + vanished)) -le $MANY ]
+        [ "$stderr" = "WARNING: $vanished files or directories were deleted, renamed or replaced\
+ before they could be looked at" ]
+    done
+}
+
+remove_folders() {
+    as_nobody rm -r "$MNT/home/tree/"*
+}
+
+@test "a directory that vanished is counted, too" {
+    local command directory
+
+    for command in "${COMMANDS[@]}"; do
+        for directory in {1..50}; do
+            make_files "$MNT/home/tree/folder-$directory" 400
+        done
+        # the entries of the tree were all read at once
+        step_in "$command" "$MNT/home/tree/folder-*" remove_folders
+        [ "$status" = 0 ]
+        [ "$(json .total.vanished_count)" -ge 49 ]
+    done
+}
+
+# -- without what the walk would like to have --
+
+@test "without /proc a walk reports all the same" {
+    local command
+
+    make_files "$MNT/home/tree/folder" $SOME
+    for command in "${COMMANDS[@]}"; do
+        run -0 --separate-stderr unshare --mount --propagation private bash -c \
+            'mount -t tmpfs none /proc && "$@"' bash \
+            "$FASTPATH" --format json "$command" -r "$MNT/home/tree" "$MNT/home/tree/folder/1"
+        expect_json .total.file_count $SOME
+        [ -z "$stderr" ]
+    done
+}
+
+@test "more directories than a process may have descriptors" {
+    local command
+
+    as_nobody bash -c "for ((i = 0; i < 3000; i++)); do mkdir '$MNT/home/tree/'\$i; \
+        echo x >'$MNT/home/tree/'\$i/file; done"
+    for command in "${COMMANDS[@]}"; do
+        run -0 --separate-stderr bash -c "ulimit -n 1024; '$FASTPATH' --format json $command -r '$MNT/home/tree'"
+        expect_json .total.file_count 3000
+        run -0 --separate-stderr bash -c "ulimit -n 1024; find '$MNT/home/tree' -type f -print0 |
+            '$FASTPATH' --format json $command --files0-from=-"
+        expect_json .total.file_count 3000
+    done
+}
+
+# -- lists of paths --
+
+@test "a list that cannot be read: an error, and JSON as without any file" {
+    local command list keys
+
+    make_files "$MNT/home/tree" 1
+    for command in "${COMMANDS[@]}"; do
+        run -0 "$FASTPATH" --format json "$command" --files0-from /dev/null
+        keys=$(json '[paths | map(tostring) | join(".")] | tojson')
+        for list in "$MNT/missing" "$MNT" "$MNT/home/tree/0/below"; do
+            run -1 --separate-stderr "$FASTPATH" --format json "$command" --files0-from "$list"
+            [[ $stderr = "ERROR: cannot read the paths from '$list': "* ]]
+            [ "${#stderr_lines[@]}" = 1 ]
+            expect_json '[paths | map(tostring) | join(".")] | tojson' "$keys"
+            expect_json ".\"$command\" | length" 0
+            expect_json .total.file_count 0
+        done
+    done
+}
+
+@test "a FIFO that nobody writes to, as the list, can be interrupted" {
+    local command
+
+    mkfifo "$MNT/home/elsewhere/list"
+    for command in "${COMMANDS[@]}"; do
+        run -124 timeout --signal=TERM --kill-after=20 1 \
+            "$FASTPATH" "$command" --files0-from "$MNT/home/elsewhere/list"
+    done
+}
