@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "block-map.h"
+#include "mul-div.h"
 
 #define DEFAULT_WIDTH 80
 
@@ -75,12 +76,12 @@ void block_map_freep(struct block_map **map)
 /* Where block BLOCK starts, counted from the start of the range. */
 static uint64_t block_start(const struct block_map *map, size_t block)
 {
-	return (unsigned __int128)map->range.length * block / map->width;
+	return mul_div(map->range.length, block, map->width);
 }
 
 static size_t block_of(const struct block_map *map, uint64_t position)
 {
-	size_t block = (unsigned __int128)position * map->width / map->range.length;
+	size_t block = mul_div(position, map->width, map->range.length);
 
 	/* The division above rounds down, so the block may be one too early. */
 	while (block + 1 < map->width && block_start(map, block + 1) <= position)

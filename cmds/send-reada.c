@@ -22,6 +22,7 @@
 #include "device-stats.h"
 #include "json.h"
 #include "message.h"
+#include "mul-div.h"
 #include "name-escape.h"
 #include "progress.h"
 #include "saturate.h"
@@ -248,7 +249,7 @@ struct reading {
 
 static void draw_bar(char bar[BAR_WIDTH + 1], uint64_t part, uint64_t whole)
 {
-	int filled = (unsigned __int128)part * BAR_WIDTH / whole;
+	int filled = mul_div(part, BAR_WIDTH, whole);
 
 	memset(bar, '.', BAR_WIDTH);
 	memset(bar, '#', filled);
@@ -271,7 +272,7 @@ static void show_progress(const struct reading *reading)
 		return;
 	}
 	draw_bar(bar, part, whole);
-	format_time(left, (unsigned __int128)elapsed * (whole - part) / part);
+	format_time(left, mul_div(elapsed, whole - part, part));
 	progress_show("[%s] %3d%% %s of %s, %s/s, %s left", bar, (int)(100.0 * part / whole), sent,
 		      format_size(all, whole, reading->sizes), rate, left);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "mul-div.h"
 #include "spread.h"
 #include "table.h"
 
@@ -17,7 +18,7 @@ static int print_bin(struct table *table, const struct latency_bin *bin, uint64_
 	int ret;
 
 	/* A bin with a call in it has a block at least. */
-	memset(bar, '#', ((unsigned __int128)bin->count * BAR_WIDTH + largest - 1) / largest);
+	memset(bar, '#', mul_div_up(BAR_WIDTH, bin->count, largest));
 	ret = table_begin_row(table);
 	if (ret < 0)
 		return ret;

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "mul-div.h"
+
 #define NANOSECONDS_PER_SECOND 1000000000ULL
 #define NANOSECONDS_PER_MILLISECOND 1000000
 
@@ -31,7 +33,7 @@ static inline uint64_t thread_cpu_ns(void)
 /* COUNT in ELAPSED_NS as a rate; 0 if it took no time. */
 static inline uint64_t per_second(uint64_t count, uint64_t elapsed_ns)
 {
-	return elapsed_ns ? (unsigned __int128)count * NANOSECONDS_PER_SECOND / elapsed_ns : 0;
+	return elapsed_ns ? mul_div(count, NANOSECONDS_PER_SECOND, elapsed_ns) : 0;
 }
 
 #endif

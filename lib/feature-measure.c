@@ -3,6 +3,7 @@
 
 #include "feature-measure.h"
 #include "least-time.h"
+#include "mul-div.h"
 
 /* A tick is 1 ms at least. */
 #define COARSEST_STEP_NS 100000
@@ -55,7 +56,7 @@ bool feature_clock_is_fine(void)
 
 uint64_t feature_cost_percent(const struct feature_cost *cost)
 {
-	return cost->reference ? (unsigned __int128)cost->cost * 100 / cost->reference : 0;
+	return cost->reference ? mul_div(cost->cost, 100, cost->reference) : 0;
 }
 
 enum feature_state feature_cost_judge(const struct feature_probe *probe,

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "latency.h"
 #include "median.h"
+#include "mul-div.h"
 #include "saturate.h"
 
 #define BITS LATENCY_BUCKET_BITS
@@ -60,7 +61,7 @@ void latency_add(struct latency *latency, const struct latency *other)
 
 uint64_t latency_percentile(const struct latency *latency, unsigned int percent)
 {
-	uint64_t wanted = ((unsigned __int128)latency->count * percent + 99) / 100;
+	uint64_t wanted = mul_div_up(latency->count, percent, 100);
 	uint64_t seen = 0;
 
 	for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
