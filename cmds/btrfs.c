@@ -5,10 +5,12 @@
  */
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
@@ -19,6 +21,7 @@
 #include "commands.h"
 #include "message.h"
 #include "native-commands.h"
+#include "standard-files.h"
 
 /* As shells have it. */
 enum {
@@ -26,6 +29,13 @@ enum {
 	STATUS_NOT_FOUND = 127,
 	STATUS_SIGNAL = 128,
 };
+
+/*
+ * How many front ends have called each other through what should be btrfs-progs. A script in its place
+ * may call btrfs again, once or twice; one that does nothing else would do so without end.
+ */
+static const char nesting_name[] = "BTRFS_FASTPATH_NESTING";
+#define MOST_NESTED 4
 
 static const char group_name[] = "inspect-internal";
 
@@ -89,9 +99,35 @@ static bool real_is_self(void)
 	return real.st_dev == self.st_dev && real.st_ino == self.st_ino;
 }
 
-static int refuse_self(void)
+static unsigned int nesting(void)
 {
-	error("'%s' should be btrfs-progs, but is this front end itself", BTRFS_PROGRAM);
+	const char *text = getenv(nesting_name);
+
+	return text && isdigit((unsigned char)text[0]) && !text[1] ? text[0] - '0' : 0;
+}
+
+/* For all programs that are executed here. Returns 0 or a negative errno. */
+static int count_nesting(void)
+{
+	const char text[] = { '0' + (nesting() < 9 ? nesting() + 1 : 9), '\0' };
+
+	return setenv(nesting_name, text, 1) ? -errno : 0;
+}
+
+static bool nested_too_deep(void)
+{
+	return nesting() > MOST_NESTED;
+}
+
+/* Returns 0, or the exit status where btrfs-progs is not what is there. */
+static int check_real(void)
+{
+	if (real_is_self())
+		error("'%s' should be btrfs-progs, but is this front end itself", BTRFS_PROGRAM);
+	else if (nested_too_deep())
+		error("'%s' should be btrfs-progs, but calls this front end again", BTRFS_PROGRAM);
+	else
+		return 0;
 	return STATUS_ERROR;
 }
 
@@ -104,8 +140,10 @@ static int refuse_program(int err)
 /* Returns only where that fails. */
 static int exec_real(char **argv)
 {
-	if (real_is_self())
-		return refuse_self();
+	int status = check_real();
+
+	if (status)
+		return status;
 	execv(BTRFS_PROGRAM, argv);
 	return refuse_program(-errno);
 }
@@ -116,8 +154,9 @@ static int run_real(char **argv)
 	int wait_status;
 	int ret;
 
-	if (real_is_self())
-		return refuse_self();
+	ret = check_real();
+	if (ret)
+		return ret;
 	ret = child_run(BTRFS_PROGRAM, argv, &wait_status);
 	if (ret < 0)
 		return refuse_program(ret);
@@ -133,7 +172,7 @@ static void read_native_help(struct native_help *help)
 	char *const argv[] = { program, group, option, NULL };
 
 	help->length = 0;
-	if (!real_is_self())
+	if (!real_is_self() && !nested_too_deep())
 		child_capture(BTRFS_PROGRAM, argv, help->text, sizeof(help->text), &help->length);
 }
 
@@ -145,7 +184,7 @@ static enum native_match match_native(const struct native_help *help, const char
 static int show_help(char **argv)
 {
 	struct native_help native;
-	int status;
+	int status, written;
 
 	read_native_help(&native);
 	/* Were SIGCHLD ignored, as a parent may have left it, the exit status would be lost. */
@@ -161,10 +200,8 @@ static int show_help(char **argv)
 		printf("    btrfs %s %s %s\n        %s\n", group_name, name,
 		       commands[i].arguments, commands[i].summary);
 	}
-	if (!fflush(stdout) && !ferror(stdout))
-		return status;
-	error("cannot write to standard output: %s", strerror(errno));
-	return status ? status : STATUS_ERROR;
+	written = standard_output_finish(STATUS_OK);
+	return status ? status : written;
 }
 
 /* Whether btrfs-progs shall judge WORD, which command_find() answered with COMMAND. */
@@ -212,6 +249,8 @@ int main(int argc, char **argv)
 	enum command_match match;
 	const char *word;
 
+	if (standard_files_reserve() < 0 || count_nesting() < 0)
+		return STATUS_ERROR;
 	if (!group)
 		return exec_real(argv);
 	word = argv[group + 1];

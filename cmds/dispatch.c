@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "message.h"
+#include "standard-files.h"
 
 const struct command commands[] = {
 	{
@@ -84,15 +85,6 @@ enum command_match command_find(const char *name, enum command_caller caller,
 	return match;
 }
 
-/* A full disk shows at the latest here. */
-static int finish_output(int status)
-{
-	if (!fflush(stdout) && !ferror(stdout))
-		return status;
-	error("cannot write to standard output: %s", strerror(errno));
-	return STATUS_ERROR;
-}
-
 struct call {
 	struct global_options global;
 	enum command_caller caller;
@@ -117,7 +109,7 @@ static int run_command(const struct command *command, struct call *call, int arg
 		return STATUS_ERROR;
 	}
 	argv[0] = name;
-	return finish_output(command->run(argc, argv, &call->global));
+	return standard_output_finish(command->run(argc, argv, &call->global));
 }
 
 /* Adds the list of commands to the help. */
@@ -200,7 +192,7 @@ static int run_help(struct call *call, int argc, char **argv)
 
 	if (argc < 2) {
 		argp_parse(&main_argp, 2, help_argv, OPTIONS_ARGP_FLAGS, NULL, call);
-		return finish_output(STATUS_OK);
+		return standard_output_finish(STATUS_OK);
 	}
 	if (find_or_complain(argv[1], call->caller, &command) < 0)
 		return STATUS_ERROR;
@@ -217,7 +209,7 @@ int dispatch(enum command_caller caller, int argc, char **argv)
 	if (argp_parse(&main_argp, argc, argv, OPTIONS_ARGP_FLAGS | ARGP_IN_ORDER, NULL, &call))
 		return STATUS_ERROR;
 	if (call.global.done)
-		return finish_output(STATUS_OK);
+		return standard_output_finish(STATUS_OK);
 	if (!call.command_index) {
 		error("no command given");
 		fprintf(stderr, "Try '%s --help' for the list of commands.\n", program);

@@ -193,6 +193,16 @@ static void complain_no_memory(struct scan *scan)
 	scan->visit.status = STATUS_ERROR;
 }
 
+/* FAILED_IN is the directory of the temporary file, or NULL if something else failed. */
+static void complain_of_sort(struct scan *scan, const char *what, const char *failed_in, int ret)
+{
+	CLEANUP_FREE char *directory = failed_in ? quote_name(failed_in) : NULL;
+
+	error("cannot sort %s%s%s: %s", what, directory ? " in " : "", directory ? directory : "",
+	      strerror(-ret));
+	scan->visit.status = STATUS_ERROR;
+}
+
 static const struct table_column summary_columns[] = {
 	{ "Total", 10, false },	     { "Exclusive", 10, false },     { "Shared", 10, false },
 	{ "Set shared", 10, false }, { "Inline", 10, false },	     { "Delalloc", 10, false },
@@ -266,16 +276,15 @@ static void report_summary(struct scan *scan, const char *path, const struct sha
 static void report_total(struct scan *scan)
 {
 	const struct arguments *arguments = scan->arguments;
-	uint64_t set_shared_bytes = 0;
-	int ret;
-
 	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
-	if (!scan->set)
-		set_shared_bytes = scan->total.shared_bytes;
-	else if ((ret = shared_set_bytes(scan->set, &set_shared_bytes)) < 0) {
-		error("cannot add up the shared extents: %s", strerror(-ret));
-		scan->visit.status = STATUS_ERROR;
-		return;
+	uint64_t set_shared_bytes = scan->total.shared_bytes;
+	int ret = 0;
+
+	if (scan->set) {
+		ret = shared_set_bytes(scan->set, &set_shared_bytes);
+		if (ret < 0)
+			complain_of_sort(scan, "the shared extents",
+					 shared_set_failed_in(scan->set), ret);
 	}
 
 	if (arguments->global->json) {
@@ -283,7 +292,7 @@ static void report_total(struct scan *scan)
 		json_add_uint(&scan->json, "file_count", scan->file_count);
 		json_add_uint(&scan->json, "vanished_count", scan->visit.vanished_count);
 		json_sharing(&scan->json, &scan->total);
-		json_add_uint(&scan->json, "set_shared_bytes", set_shared_bytes);
+		json_add_known_uint(&scan->json, "set_shared_bytes", ret == 0, set_shared_bytes);
 		json_end_object(&scan->json);
 		return;
 	}
@@ -291,8 +300,8 @@ static void report_total(struct scan *scan)
 		return;
 	if (wants_details(arguments))
 		putchar('\n');
-	if (print_summary_row(scan->summary, &scan->total, &set_shared_bytes, "total",
-			      arguments->global->sizes) < 0)
+	if (print_summary_row(scan->summary, &scan->total, ret < 0 ? NULL : &set_shared_bytes,
+			      "total", arguments->global->sizes) < 0)
 		complain_no_memory(scan);
 }
 
@@ -589,10 +598,8 @@ static int visit_items(struct details *details, const struct mapped_extent *exte
 		ret_decisions->counts[share_decision_of(&item, details->last_snapshot)]++;
 		if (!details->owners)
 			continue;
-		ret = extent_owners_add(details->owners, &item, overlap(extent, &item),
-					mapped_extent_is_shared(extent));
-		if (ret < 0)
-			return ret;
+		extent_owners_add(details->owners, &item, overlap(extent, &item),
+				  mapped_extent_is_shared(extent));
 	}
 	return ret;
 }
@@ -813,6 +820,36 @@ static int report_owner_list(struct details *details)
 	return 0;
 }
 
+static void complain_of_owners(struct details *details, int ret)
+{
+	CLEANUP_FREE char *quoted = quote_name(details->path);
+	CLEANUP_FREE char *what = NULL;
+
+	if (!quoted || asprintf(&what, "the extents of %s", quoted) < 0) {
+		what = NULL;
+		complain_no_memory(details->scan);
+		return;
+	}
+	complain_of_sort(details->scan, what, extent_owners_failed_in(details->owners), ret);
+}
+
+/* Complains if the extents cannot be sorted: the rest of the report is of use without owners. */
+static bool sort_owners(struct details *details)
+{
+	struct json_writer *json = &details->scan->json;
+	int ret;
+
+	ret = extent_owners_sort(details->owners);
+	if (ret == 0)
+		return true;
+	complain_of_owners(details, ret);
+	if (details->scan->arguments->global->json) {
+		json_add_null(json, "owner_disagreements");
+		json_add_null(json, "owners");
+	}
+	return false;
+}
+
 static int report_owners(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
@@ -820,6 +857,8 @@ static int report_owners(struct details *details)
 	uint64_t incomplete;
 	int ret;
 
+	if (!sort_owners(details))
+		return 0;
 	if (arguments->global->json)
 		json_begin_array(json, "owner_disagreements");
 	ret = extent_owners_resolve(details->owners, details->fd, &owners_ops, details);
@@ -831,6 +870,12 @@ static int report_owners(struct details *details)
 		ret = report_owner_list(details);
 	if (arguments->global->json)
 		json_end_array(json);
+	if (ret < 0 && extent_owners_failed_in(details->owners)) {
+		complain_of_owners(details, ret);
+		if (arguments->global->json)
+			json_add_string(json, "error", strerror(-ret));
+		return 0;
+	}
 	if (ret < 0)
 		return ret;
 

@@ -12,20 +12,43 @@ static void indent(struct json_writer *json)
 	fprintf(json->stream, "\n%*s", (int)(2 * json->depth), "");
 }
 
+/* The character at *S, which is UTF-8, and *S after it. */
+static uint32_t next_character(const unsigned char **s)
+{
+	uint32_t character = *(*s)++;
+	unsigned int length;
+
+	if (character < 0x80)
+		return character;
+	length = character >= 0xf0 ? 4 : character >= 0xe0 ? 3 : 2;
+	character &= 0x7f >> length;
+	while (--length > 0)
+		character = character << 6 | (*(*s)++ & 0x3f);
+	return character;
+}
+
 /*
- * json-c leaves DEL and the C1 control characters (U+0080 to U+009F) as they are, which some
- * terminals obey. They can only be inside strings.
+ * All but printing ASCII is escaped: some terminals obey DEL, C1 controls and marks of direction,
+ * and json-c 0.18, where it is strict, reads no other character than that. Outside of strings there is
+ * none to escape.
  */
+static void put_character(FILE *stream, uint32_t character)
+{
+	if (character < 0x7f)
+		putc_unlocked(character, stream);
+	else if (character < 0x10000)
+		fprintf(stream, "\\u%04x", character);
+	else
+		fprintf(stream, "\\u%04x\\u%04x", 0xd800 | (character - 0x10000) >> 10,
+			0xdc00 | (character & 0x3ff));
+}
+
 static void put_escaped(FILE *stream, const char *text)
 {
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-		if (*s == 0x7f)
-			fputs("\\u007f", stream);
-		else if (s[0] == 0xc2 && s[1] < 0xa0)
-			fprintf(stream, "\\u%04x", *++s);
-		else
-			putc_unlocked(*s, stream);
-	}
+	const unsigned char *s = (const unsigned char *)text;
+
+	while (*s)
+		put_character(stream, next_character(&s));
 }
 
 static void put_value(struct json_writer *json, struct json_object *value)
@@ -132,12 +155,8 @@ void json_add_known_uint(struct json_writer *json, const char *key, bool known, 
 		json_add_null(json, key);
 }
 
-void json_add_string(struct json_writer *json, const char *key, const char *value)
+static void add_utf8(struct json_writer *json, const char *key, const char *value)
 {
-	if (!value) {
-		json_add_null(json, key);
-		return;
-	}
 	begin_member(json, key);
 	put_value(json, json_object_new_string(value));
 }
@@ -146,7 +165,17 @@ static void add_escaped(struct json_writer *json, const char *key, const char *n
 {
 	CLEANUP_FREE char *escaped = escape_name(name);
 
-	json_add_string(json, key, escaped ? escaped : "?");
+	add_utf8(json, key, escaped ? escaped : "?");
+}
+
+void json_add_string(struct json_writer *json, const char *key, const char *value)
+{
+	if (!value)
+		json_add_null(json, key);
+	else if (name_is_utf8(value))
+		add_utf8(json, key, value);
+	else
+		add_escaped(json, key, value);
 }
 
 static void add_encoding(struct json_writer *json, const char *key)

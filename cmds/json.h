@@ -33,7 +33,7 @@ void json_add_bool(struct json_writer *json, const char *key, bool value);
 void json_add_null(struct json_writer *json, const char *key);
 /* null where it is not KNOWN */
 void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value);
-/* VALUE must be UTF-8; null where it is NULL. */
+/* null where VALUE is NULL; as escape_name() has it where it is not UTF-8 */
 void json_add_string(struct json_writer *json, const char *key, const char *value);
 
 /*

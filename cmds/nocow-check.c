@@ -733,6 +733,9 @@ static struct failure exercise_scratch(struct scan *scan, int fd, struct exercis
 	counted_begin(&exercise->counted, fd);
 	ret = run_writes(arguments, writes, exercise);
 	counted_end(&exercise->counted);
+	if (ret == -ESRCH && exercise->fio)
+		return (struct failure){ "fio needs /proc, as --engine builtin does not, to write to "
+					 "the scratch file in", 0 };
 	if (ret == -EPROTO && exercise->fio)
 		return (struct failure){ "fio failed to write to the scratch file in", 0 };
 	if (ret < 0)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,7 +139,7 @@ static int call_logical_ino(int fd, uint64_t bytenr, void *container, size_t siz
 	int ret;
 
 	memset(container, 0, sizeof(struct btrfs_data_container));
-	ret = retry_ioctl(fd, BTRFS_IOC_LOGICAL_INO_V2, &arguments);
+	ret = retry_ioctl(fd, BTRFS_IOC_LOGICAL_INO_V2, &arguments, sizeof(arguments));
 	return ret < 0 ? ret : 0;
 }
 
@@ -204,7 +205,7 @@ int backref_inode_names(int fd, uint64_t inode, char ***ret_names, bool *ret_com
 
 	if (!container)
 		return -ENOMEM;
-	ret = retry_ioctl(fd, BTRFS_IOC_INO_PATHS, &arguments);
+	ret = retry_ioctl(fd, BTRFS_IOC_INO_PATHS, &arguments, sizeof(arguments));
 	if (ret < 0)
 		return ret;
 	ret = backref_check_paths(container, PATHS_ANSWER, &count);
@@ -234,7 +235,8 @@ int backref_inode_one_name(int fd, uint64_t subvolid, uint64_t inode, char ***re
 	char **names;
 	int ret;
 
-	ret = retry_ioctl(fd, BTRFS_IOC_INO_LOOKUP, &arguments);
+	ret = retry_ioctl(fd, BTRFS_IOC_INO_LOOKUP, &arguments,
+			  offsetof(struct btrfs_ioctl_ino_lookup_args, name));
 	if (ret < 0)
 		return ret;
 	length = strnlen(arguments.name, sizeof(arguments.name));

@@ -115,7 +115,7 @@ int checksum_search_start(struct checksum_search *search, int fd)
 	struct checksum_format format;
 	int ret;
 
-	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &answer);
+	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &answer, sizeof(answer));
 	if (ret < 0)
 		return ret;
 	ret = checksum_format_parse(&answer, sizeof(answer), &format);

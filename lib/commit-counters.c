@@ -30,7 +30,7 @@ static int read_info(int fd, struct btrfs_ioctl_fs_info_args *info,
 	int ret;
 
 	*info = (struct btrfs_ioctl_fs_info_args){ .flags = BTRFS_FS_INFO_FLAG_GENERATION };
-	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, info);
+	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, info, sizeof(*info));
 	if (ret < 0)
 		return ret;
 	counters->generation_known = info->flags & BTRFS_FS_INFO_FLAG_GENERATION;

@@ -91,8 +91,8 @@ void extent_owners_freep(struct extent_owners **owners)
 	extent_owners_free(*owners);
 }
 
-int extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
-		      uint64_t bytes, bool flagged_shared)
+void extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
+		       uint64_t bytes, bool flagged_shared)
 {
 	struct held_extent held = {
 		.bytenr = extent->disk_bytenr,
@@ -100,7 +100,7 @@ int extent_owners_add(struct extent_owners *owners, const struct file_extent *ex
 		.flagged_shared = flagged_shared,
 	};
 
-	return record_sort_add(owners->held, &held);
+	record_sort_add(owners->held, &held);
 }
 
 static int compare_owners(const void *a, const void *b)
@@ -241,6 +241,11 @@ static int make_list(struct extent_owners *owners)
 	return 0;
 }
 
+int extent_owners_sort(struct extent_owners *owners)
+{
+	return record_sort_finish(owners->held);
+}
+
 int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
 			  void *data)
 {
@@ -252,10 +257,6 @@ int extent_owners_resolve(struct extent_owners *owners, int fd, const struct ext
 	ret = backref_query_new(&query);
 	if (ret < 0)
 		return ret;
-	ret = record_sort_finish(owners->held);
-	if (ret < 0)
-		return ret;
-
 	while ((ret = record_sort_next(owners->held, &held)) > 0) {
 		ret = resolve_extent(owners, query, fd, &held, ops, data);
 		if (ret < 0)
@@ -279,4 +280,9 @@ const struct extent_owner *const *extent_owners_list(const struct extent_owners 
 uint64_t extent_owners_incomplete_count(const struct extent_owners *owners)
 {
 	return owners->incomplete_count;
+}
+
+const char *extent_owners_failed_in(const struct extent_owners *owners)
+{
+	return record_sort_failed_in(owners->held);
 }

@@ -45,13 +45,19 @@ void extent_owners_freep(struct extent_owners **owners);
 /*
  * Add BYTES of the file that lie in EXTENT, and whether FIEMAP marked them as shared.
  * Holes and inline data are not extents to ask for: the caller leaves them out.
- * Returns 0, or a negative errno as record_sort_add().
+ * If there is no room, extent_owners_sort() tells.
  */
-int extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
-		      uint64_t bytes, bool flagged_shared);
+void extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
+		       uint64_t bytes, bool flagged_shared);
+
+/* Ends the adding. Returns 0, or a negative errno as record_sort_finish(). */
+int extent_owners_sort(struct extent_owners *owners);
+
+/* As record_sort_failed_in(), after extent_owners_sort() or extent_owners_resolve() has failed. */
+const char *extent_owners_failed_in(const struct extent_owners *owners);
 
 /*
- * Ask for each data extent once, on the file system of FD.
+ * After extent_owners_sort(): ask for each data extent once, on the file system of FD.
  * An extent that is gone by now (the file changed) is passed over.
  * Returns 0, or a negative errno as backref_query_extent() and record_sort_next().
  */

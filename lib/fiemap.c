@@ -129,7 +129,12 @@ static int call_fiemap(int fd, struct byte_range range, uint32_t flags, uint32_t
 	answer->fm_flags = flags;
 	answer->fm_extent_count = extent_count;
 
-	ret = retry_ioctl(fd, FS_IOC_FIEMAP, answer);
+	ret = retry_ioctl(fd, FS_IOC_FIEMAP, answer, sizeof(*answer));
+	/* The range begins after where any file of this file system ends. */
+	if (ret == -EFBIG) {
+		answer->fm_mapped_extents = 0;
+		return 0;
+	}
 	return ret < 0 ? ret : 0;
 }
 

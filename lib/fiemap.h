@@ -63,9 +63,10 @@ void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range
  * when the file changes between two calls; extents of length 0 are left out.
  * Extents are not cut to the range (see mapped_extent_clip()).
  *
- * Returns 1 with an extent, 0 at the end, or a negative errno: -EOPNOTSUPP
- * or -ENOTTY where the file system has no FIEMAP, -EPROTO for a broken answer or one
- * that makes no progress, or what the ioctl gave.
+ * Returns 1 with an extent, 0 at the end (at once for a range after where any file of the
+ * file system ends, for which the kernel says EFBIG), or a negative errno: -EOPNOTSUPP or
+ * -ENOTTY where the file system has no FIEMAP, -EPROTO for a broken answer or one that makes no
+ * progress, or what the ioctl gave.
  * Rests on FS_IOC_FIEMAP (fs/ioctl.c, fs/btrfs/fiemap.c; before 6.9 extent_io.c).
  */
 int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent);

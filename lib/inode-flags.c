@@ -52,7 +52,7 @@ int inode_flags_of(int fd, uint32_t *ret_flags)
 	int file_flags = 0;
 	int ret;
 
-	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &file_flags);
+	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &file_flags, 0);
 	if (ret < 0)
 		return ret;
 	for (size_t i = 0; i < FLAG_COUNT; i++)

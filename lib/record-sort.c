@@ -4,16 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "random-name.h"
 #include "record-sort.h"
+#include "write-at.h"
 
 #define MIN_RECORDS 16
 #define RUN_BUFFER_RECORDS 1024
+#define FILE_PREFIX "btrfs-fastpath-"
 
 /* A sorted part of the temporary file, read through a small buffer. */
 struct run {
@@ -29,6 +31,10 @@ struct record_sort {
 	size_t capacity;
 	size_t count;
 	char *records;
+	/* what failed first, and whether it was the temporary file */
+	int error;
+	bool file_failed;
+	char *directory;
 	int spill_fd;
 	off_t spill_size;
 	struct run *runs;
@@ -37,12 +43,24 @@ struct record_sort {
 	size_t index;
 };
 
+static const char *temporary_directory(void)
+{
+	const char *directory = secure_getenv("TMPDIR");
+
+	return directory && *directory ? directory : "/var/tmp";
+}
+
 int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops *ops, size_t memory)
 {
 	struct record_sort *sort = calloc(1, sizeof(*sort));
 
 	if (!sort)
 		return -ENOMEM;
+	sort->directory = strdup(temporary_directory());
+	if (!sort->directory) {
+		free(sort);
+		return -ENOMEM;
+	}
 
 	sort->ops = ops;
 	sort->spill_fd = -1;
@@ -62,6 +80,7 @@ void record_sort_free(struct record_sort *sort)
 		free(sort->runs[i].buffer);
 	free(sort->runs);
 	free(sort->records);
+	free(sort->directory);
 	close_fd(&sort->spill_fd);
 	free(sort);
 }
@@ -96,46 +115,35 @@ static void sort_and_merge(struct record_sort *sort)
 	sort->count = kept + 1;
 }
 
-static int open_unlinked_file(void)
+/* Where the file system knows no file without a name: one that loses it at once. */
+static int open_and_unlink(int directory)
 {
-	const char *directory = secure_getenv("TMPDIR");
-	CLEANUP_FREE char *path = NULL;
+	char name[RANDOM_NAME_SIZE(FILE_PREFIX)];
+	int fd, ret;
+
+	ret = random_name(name, sizeof(name), FILE_PREFIX);
+	if (ret < 0)
+		return ret;
+	fd = openat(directory, name, O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	unlinkat(directory, name, 0);
+	return fd;
+}
+
+static int open_unlinked_file(const char *path)
+{
+	CLEANUP_CLOSE int directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int fd;
 
-	if (!directory || !*directory)
-		directory = "/var/tmp";
-	fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (directory < 0)
+		return -errno;
+	fd = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
 	if (errno != EOPNOTSUPP && errno != EISDIR)
 		return -errno;
-
-	if (asprintf(&path, "%s/btrfs-fastpath-XXXXXX", directory) < 0) {
-		path = NULL;
-		return -ENOMEM;
-	}
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(path);
-	return fd;
-}
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size) {
-		ssize_t written = write(fd, data, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written < 0)
-			return -errno;
-		if (!written)
-			return -EIO;
-		data += written;
-		size -= written;
-	}
-	return 0;
+	return open_and_unlink(directory);
 }
 
 static int read_all(int fd, char *data, size_t size, off_t position)
@@ -156,6 +164,19 @@ static int read_all(int fd, char *data, size_t size, off_t position)
 	return 0;
 }
 
+static int write_run(struct record_sort *sort, size_t size)
+{
+	int ret;
+
+	if (sort->spill_fd < 0) {
+		ret = open_unlinked_file(sort->directory);
+		if (ret < 0)
+			return ret;
+		sort->spill_fd = ret;
+	}
+	return write_at(sort->spill_fd, sort->records, size, sort->spill_size);
+}
+
 /* Moves the sorted records in memory to the temporary file. */
 static int spill(struct record_sort *sort)
 {
@@ -163,19 +184,13 @@ static int spill(struct record_sort *sort)
 	struct run *runs;
 	int ret;
 
-	if (sort->spill_fd < 0) {
-		ret = open_unlinked_file();
-		if (ret < 0)
-			return ret;
-		sort->spill_fd = ret;
-	}
-
 	runs = reallocarray(sort->runs, sort->run_count + 1, sizeof(*runs));
 	if (!runs)
 		return -ENOMEM;
 	sort->runs = runs;
 
-	ret = write_all(sort->spill_fd, sort->records, size);
+	ret = write_run(sort, size);
+	sort->file_failed = ret < 0;
 	if (ret < 0)
 		return ret;
 
@@ -188,40 +203,41 @@ static int spill(struct record_sort *sort)
 	return 0;
 }
 
-int record_sort_add(struct record_sort *sort, const void *record)
+static int make_room(struct record_sort *sort)
 {
 	if (!sort->records) {
 		/* Not cleared: most sorts use little of it. */
 		sort->records = reallocarray(NULL, sort->capacity, sort->ops->record_size);
-		if (!sort->records)
-			return -ENOMEM;
+		return sort->records ? 0 : -ENOMEM;
 	}
+	if (sort->count < sort->capacity)
+		return 0;
+	sort_and_merge(sort);
+	/* Merging that frees little would soon be done again, at full cost. */
+	return sort->count > sort->capacity / 2 ? spill(sort) : 0;
+}
+
+void record_sort_add(struct record_sort *sort, const void *record)
+{
+	if (sort->error)
+		return;
 
 	/* Input often comes nearly sorted; what merges at once needs no room. */
 	if (sort->count) {
 		char *last = record_at(sort, sort->records, sort->count - 1);
 
 		if (sort->ops->compare(last, record) <= 0 && sort->ops->merge(last, record))
-			return 0;
+			return;
 	}
 
-	if (sort->count == sort->capacity) {
-		sort_and_merge(sort);
-		/* Merging that frees little would soon be done again, at full cost. */
-		if (sort->count > sort->capacity / 2) {
-			int ret = spill(sort);
-
-			if (ret < 0)
-				return ret;
-		}
-	}
-
+	sort->error = make_room(sort);
+	if (sort->error)
+		return;
 	memcpy(record_at(sort, sort->records, sort->count), record, sort->ops->record_size);
 	sort->count++;
-	return 0;
 }
 
-int record_sort_finish(struct record_sort *sort)
+static int begin_reading(struct record_sort *sort)
 {
 	int ret;
 
@@ -243,6 +259,18 @@ int record_sort_finish(struct record_sort *sort)
 	return 0;
 }
 
+int record_sort_finish(struct record_sort *sort)
+{
+	if (!sort->error)
+		sort->error = begin_reading(sort);
+	return sort->error;
+}
+
+const char *record_sort_failed_in(const struct record_sort *sort)
+{
+	return sort->file_failed ? sort->directory : NULL;
+}
+
 /* Returns 1 with the run's first record, 0 if the run is used up, or a negative errno. */
 static int run_peek(struct record_sort *sort, struct run *run, const char **ret_record)
 {
@@ -257,8 +285,10 @@ static int run_peek(struct record_sort *sort, struct run *run, const char **ret_
 		if ((off_t)size > run->end - run->position)
 			size = run->end - run->position;
 		ret = read_all(sort->spill_fd, run->buffer, size, run->position);
-		if (ret < 0)
+		if (ret < 0) {
+			sort->file_failed = true;
 			return ret;
+		}
 		run->position += size;
 		run->index = 0;
 		run->count = size / record_size;
@@ -304,6 +334,8 @@ int record_sort_next(struct record_sort *sort, void *ret_record)
 	size_t *index;
 	int ret;
 
+	if (sort->error)
+		return sort->error;
 	ret = peek(sort, &record, &index);
 	if (ret <= 0)
 		return ret;

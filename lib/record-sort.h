@@ -20,7 +20,8 @@ struct record_sort;
 
 /*
  * Sorts any number of records and merges neighbours, in about MEMORY bytes: what does not
- * fit goes to an unlinked temporary file in $TMPDIR or /var/tmp.
+ * fit goes to a temporary file in $TMPDIR or /var/tmp, which has no name and which other users
+ * cannot open.
  * Returns 0, or -ENOMEM. OPS must outlive the sort.
  */
 int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops *ops,
@@ -28,11 +29,17 @@ int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops 
 void record_sort_free(struct record_sort *sort);
 void record_sort_freep(struct record_sort **sort);
 
-/* Copies RECORD in. Returns 0, -ENOMEM, or the negative errno of the temporary file. */
-int record_sort_add(struct record_sort *sort, const void *record);
+/* Copies RECORD in. If that fails, record_sort_finish() tells. */
+void record_sort_add(struct record_sort *sort, const void *record);
 
-/* Ends the adding; then records come out of record_sort_next(). Errors as above. */
+/*
+ * Ends the adding; then records come out of record_sort_next().
+ * Returns 0, or what failed first: -ENOMEM, or the negative errno of the temporary file.
+ */
 int record_sort_finish(struct record_sort *sort);
+
+/* The directory of the temporary file if it was this that failed, else NULL. Owned by SORT. */
+const char *record_sort_failed_in(const struct record_sort *sort);
 
 /*
  * The next record, in order and merged.

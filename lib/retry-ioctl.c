@@ -2,17 +2,25 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "retry-ioctl.h"
 
-int retry_ioctl(int fd, unsigned long request, void *argument)
+int retry_ioctl(int fd, unsigned long request, void *argument, size_t input_size)
 {
-	int ret;
+	char input[RETRY_IOCTL_INPUT_MAX];
 
-	do {
-		ret = ioctl(fd, request, argument);
-	} while (ret < 0 && errno == EINTR);
+	if (input_size > sizeof(input))
+		return -E2BIG;
+	memcpy(input, argument, input_size);
+	for (;;) {
+		int ret = ioctl(fd, request, argument);
 
-	return ret < 0 ? -errno : ret;
+		if (ret >= 0)
+			return ret;
+		if (errno != EINTR)
+			return -errno;
+		memcpy(argument, input, input_size);
+	}
 }

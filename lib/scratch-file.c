@@ -17,20 +17,24 @@
 #include "scratch-file.h"
 #include "write-at.h"
 
-/* The directory may hand its own attribute down, hence both ways. */
+/*
+ * The directory may hand its own attributes down, hence both ways. NOCOW and compression exclude each
+ * other, and the kernel does not exchange one for the other in one call.
+ */
 static int set_nocow(int fd, bool nocow)
 {
 	unsigned int flags = 0;
 	int ret;
 
-	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags);
+	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags, 0);
 	if (ret < 0)
 		return ret;
-	if (nocow)
-		flags = (flags | FS_NOCOW_FL) & ~FS_COMPR_FL;
-	else
-		flags &= ~FS_NOCOW_FL;
-	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags);
+	flags &= ~(FS_NOCOW_FL | FS_COMPR_FL | FS_NOCOMP_FL);
+	ret = retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
+	if (ret < 0 || !nocow)
+		return ret;
+	flags |= FS_NOCOW_FL;
+	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
 }
 
 static int fill(int fd, uint64_t size)
@@ -69,14 +73,16 @@ static int prepare(int fd, enum scratch_kind kind, uint64_t size)
 
 int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t size)
 {
+	CLEANUP_CLOSE int directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct statfs filesystem;
 	int fd, ret;
 
-	if (statfs(directory, &filesystem) < 0)
+	if (directory_fd < 0 || fstatfs(directory_fd, &filesystem) < 0)
 		return -errno;
 	if (filesystem.f_type != BTRFS_SUPER_MAGIC)
 		return -ENOTTY;
-	fd = open(directory, O_TMPFILE | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+	/* O_EXCL: nobody can give it a name later. */
+	fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	ret = prepare(fd, kind, size);

@@ -68,8 +68,13 @@ static int64_t ask(struct seek_iter *iter)
 		answer = iter->latency ?
 				 timed_lseek(iter->latency, fd, iter->position, iter->whence) :
 				 lseek(fd, iter->position, iter->whence);
-	} while (answer < 0 && errno == EINTR);
-	return answer < 0 ? -errno : answer;
+	} while (answer == -1 && errno == EINTR);
+	if (answer == -1)
+		return -errno;
+	/* The end of the last block of a file of 2^63 - 1 bytes: btrfs has it one byte too high. */
+	if (answer == INT64_MIN)
+		return INT64_MAX;
+	return answer < 0 ? -EPROTO : answer;
 }
 
 /*

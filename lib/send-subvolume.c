@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 
 #include "cleanup.h"
 #include "decimal.h"
-#include "retry-ioctl.h"
 #include "send-subvolume.h"
 
 /* What may wait in the pipe: as much as anybody may ask for, so that neither side waits often. */
@@ -36,10 +36,10 @@ struct sender {
 static void *sender_main(void *data)
 {
 	struct sender *sender = data;
-	int ret;
 
-	ret = retry_ioctl(sender->fd, BTRFS_IOC_SEND, &sender->arguments);
-	sender->ret = ret < 0 ? ret : 0;
+	/* Once: the stream would begin anew after what is in the pipe already. */
+	if (ioctl(sender->fd, BTRFS_IOC_SEND, &sender->arguments) < 0)
+		sender->ret = -errno;
 	/* the end of the stream, for the reader */
 	close(sender->output);
 	return NULL;

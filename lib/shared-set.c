@@ -81,15 +81,14 @@ void shared_set_freep(struct shared_set **set)
 int shared_set_add(struct shared_set *set, const struct mapped_extent *extent)
 {
 	struct interval interval = { .start = extent->bytenr };
-	int ret;
 
 	if (__builtin_add_overflow(extent->bytenr, extent->length, &interval.end))
 		return -EPROTO;
 
 	pthread_mutex_lock(&set->lock);
-	ret = record_sort_add(set->intervals, &interval);
+	record_sort_add(set->intervals, &interval);
 	pthread_mutex_unlock(&set->lock);
-	return ret;
+	return 0;
 }
 
 int shared_set_bytes(struct shared_set *set, uint64_t *ret_bytes)
@@ -108,4 +107,9 @@ int shared_set_bytes(struct shared_set *set, uint64_t *ret_bytes)
 
 	*ret_bytes = bytes;
 	return 0;
+}
+
+const char *shared_set_failed_in(const struct shared_set *set)
+{
+	return record_sort_failed_in(set->intervals);
 }

@@ -20,7 +20,7 @@ void shared_set_freep(struct shared_set **set);
 
 /*
  * Add EXTENT, which the caller found to be shared.
- * Returns 0, -EPROTO if bytenr + length overflows, or a negative errno as record_sort_add().
+ * Returns 0, or -EPROTO if bytenr + length overflows. If there is no room, shared_set_bytes() tells.
  */
 int shared_set_add(struct shared_set *set, const struct mapped_extent *extent);
 
@@ -28,8 +28,11 @@ int shared_set_add(struct shared_set *set, const struct mapped_extent *extent);
  * How many bytes the set holds; nothing can be added afterwards.
  * As in btrfs filesystem du, a compressed extent counts from its bytenr on with the length
  * that it has in the file, since FIEMAP does not tell the one on disk.
- * Returns 0, or a negative errno as record_sort_next().
+ * Returns 0, or a negative errno as record_sort_finish() and record_sort_next().
  */
 int shared_set_bytes(struct shared_set *set, uint64_t *ret_bytes);
+
+/* As record_sort_failed_in(), after shared_set_bytes() has failed. */
+const char *shared_set_failed_in(const struct shared_set *set);
 
 #endif

@@ -58,7 +58,7 @@ int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
 	struct btrfs_ioctl_fs_info_args info = { 0 };
 	int ret;
 
-	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &info);
+	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &info, sizeof(info));
 	if (ret < 0)
 		return ret;
 	memcpy(ret_fsid, info.fsid, FSID_SIZE);
@@ -70,9 +70,10 @@ int filesystem_commit(int fd)
 	uint64_t transaction = 0;
 	int ret;
 
-	ret = retry_ioctl(fd, BTRFS_IOC_START_SYNC, &transaction);
+	ret = retry_ioctl(fd, BTRFS_IOC_START_SYNC, &transaction, 0);
 	if (ret == 0)
-		ret = retry_ioctl(fd, BTRFS_IOC_WAIT_SYNC, &transaction);
+		ret = retry_ioctl(fd, BTRFS_IOC_WAIT_SYNC, &transaction,
+				  sizeof(transaction));
 	return ret < 0 ? ret : 0;
 }
 

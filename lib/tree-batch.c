@@ -85,7 +85,7 @@ int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct 
 	batch->min = min;
 	batch->max = max;
 
-	ret = retry_ioctl(fd, BTRFS_IOC_TREE_SEARCH_V2, arguments);
+	ret = retry_ioctl(fd, BTRFS_IOC_TREE_SEARCH_V2, arguments, sizeof(*arguments));
 	if (ret == -EOVERFLOW) {
 		if (arguments->buf_size <= batch->room)
 			return -EPROTO;

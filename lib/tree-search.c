@@ -101,7 +101,8 @@ static int refill(struct tree_search *search)
 	search->arguments->key = search->key;
 	search->arguments->key.nr_items = UINT32_MAX;
 	search->arguments->buf_size = ANSWER_SIZE;
-	ret = retry_ioctl(search->fd, BTRFS_IOC_TREE_SEARCH_V2, search->arguments);
+	ret = retry_ioctl(search->fd, BTRFS_IOC_TREE_SEARCH_V2, search->arguments,
+			  sizeof(*search->arguments));
 	if (ret < 0)
 		return ret;
 

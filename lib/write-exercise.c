@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
@@ -21,6 +22,7 @@
 #define FIO_OUTPUT (256 * 1024)
 /* Where fio is in its command line, behind what starts it. */
 #define FIO_ARGUMENT 3
+#define FIO_OPTIONS (FIO_ARGUMENT + 3)
 
 static const unsigned int lengths[EXERCISE_LENGTH_COUNT] = EXERCISE_LENGTHS;
 
@@ -302,33 +304,68 @@ static int capture_fio(const char *const *argv, struct written *ret_written)
 	return fio_parse(output, ret_written);
 }
 
+/* Whether PATH is the file: there may be no /proc, or one of other processes. */
+static int check_path(int fd, const char *path)
+{
+	struct stat file, found;
+
+	if (fstat(fd, &file) < 0)
+		return -errno;
+	if (stat(path, &found) < 0 || file.st_dev != found.st_dev || file.st_ino != found.st_ino)
+		return -ESRCH;
+	return 0;
+}
+
+/* Without time_based fio covers the file once, no block twice. */
+static int run_fio(const char *path, const char *file, uint64_t size, uint64_t duration_ns, bool once,
+		   struct written *ret_written)
+{
+	CLEANUP_FREE char *file_option = NULL, *size_option = NULL, *runtime = NULL;
+	const char *argv[] = {
+		"setpriv", "--pdeathsig=TERM", "--",
+		path, "--name=nocow-check", "--thread=1", NULL, NULL, NULL,
+		"--rw=randwrite", "--bssplit=4k/20:8k/20:16k/20:32k/20:64k/20",
+		"--direct=1", "--ioengine=psync", "--fallocate=none",
+		"--allow_file_create=0", "--output-format=json",
+		once ? NULL : "--time_based=1", NULL,
+	};
+
+	if (asprintf(&file_option, "--filename=%s", file) < 0)
+		file_option = NULL;
+	if (asprintf(&size_option, "--size=%" PRIu64, size) < 0)
+		size_option = NULL;
+	if (asprintf(&runtime, "--runtime=%" PRIu64 "ms", duration_ns / 1000000) < 0)
+		runtime = NULL;
+	if (!file_option || !size_option || !runtime)
+		return -ENOMEM;
+	argv[FIO_OPTIONS] = file_option;
+	argv[FIO_OPTIONS + 1] = size_option;
+	argv[FIO_OPTIONS + 2] = runtime;
+	return capture_fio(argv, ret_written);
+}
+
 int write_exercise_run_fio(struct write_exercise *exercise, const char *path, uint64_t duration_ns,
 			   bool once, struct written *ret_written)
 {
-	CLEANUP_FREE char *file = NULL, *size = NULL, *runtime = NULL;
-	int ret = -ENOMEM;
+	CLEANUP_FREE char *file = NULL;
+	struct written written;
+	int ret;
 
 	/* The file has no name, but this process has it open. */
-	if (asprintf(&file, "--filename=/proc/%d/fd/%d", (int)getpid(), exercise->fd) < 0)
+	if (asprintf(&file, "/proc/%d/fd/%d", (int)getpid(), exercise->fd) < 0) {
 		file = NULL;
-	if (asprintf(&size, "--size=%" PRIu64, exercise->size) < 0)
-		size = NULL;
-	if (asprintf(&runtime, "--runtime=%" PRIu64 "ms", duration_ns / 1000000) < 0)
-		runtime = NULL;
-	if (file && size && runtime) {
-		/* Without time_based it covers the file once, no block twice. */
-		const char *const argv[] = {
-			"setpriv", "--pdeathsig=TERM", "--",
-			path, "--name=nocow-check", "--thread=1", file, size, runtime,
-			"--rw=randwrite", "--bssplit=4k/20:8k/20:16k/20:32k/20:64k/20",
-			"--direct=1", "--ioengine=psync", "--fallocate=none",
-			"--allow_file_create=0", "--output-format=json",
-			once ? NULL : "--time_based=1", NULL,
-		};
-
-		ret = capture_fio(argv, ret_written);
+		return -ENOMEM;
 	}
-	return ret;
+	ret = check_path(exercise->fd, file);
+	if (ret == 0)
+		ret = run_fio(path, file, exercise->size, duration_ns, once, &written);
+	if (ret < 0)
+		return ret;
+	/* It can fail to open the file and say that all went well. */
+	if (!written.count || !written.bytes)
+		return -EPROTO;
+	*ret_written = written;
+	return 0;
 }
 
 /* -- what came of it -- */
@@ -378,7 +415,8 @@ int write_exercise_judge(struct write_exercise *exercise, const struct written *
 
 	if (exercise->logged) {
 		count_logged_writes(exercise, &verdict);
-	} else if (!verdict.moved_bytes && verdict.predicted_bytes == exercise->size) {
+	} else if (written->count && !verdict.moved_bytes &&
+		   verdict.predicted_bytes == exercise->size) {
 		verdict.writes_known = true;
 		verdict.proved_writes = written->count;
 		verdict.predicted_writes = written->count;

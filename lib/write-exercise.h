@@ -45,7 +45,8 @@ int write_exercise_run(struct write_exercise *exercise, uint64_t duration_ns, bo
 
 /*
  * The same by the program PATH, which is fio. Which blocks it writes is then not known.
- * Returns 0, a negative errno as child_capture(), or -EPROTO where it did not succeed.
+ * Returns 0, a negative errno as child_capture(), or -EPROTO where it did not succeed
+ * or wrote nothing, -ESRCH where the file is not in /proc for it, as without /proc.
  */
 int write_exercise_run_fio(struct write_exercise *exercise, const char *path, uint64_t duration_ns,
 			   bool once, struct written *ret_written);

@@ -119,9 +119,7 @@ class counted:
         if self.hits is None:
             return
         with open(f"{self.folder}/hist", encoding="ascii") as histogram:
-            for line in histogram:
-                if line.strip().startswith("Hits:"):
-                    self.hits = int(line.split(":")[1])
+            self.hits = next(int(line.split(":")[1]) for line in histogram if line.strip().startswith("Hits:"))
         write(f"{self.folder}/trigger", f"!{self.trigger}")
         write(f"{TRACING}/kprobe_events", f"-:{self.event}", os.O_APPEND)
 
@@ -139,7 +137,7 @@ def main(description, make, measure):
     verb, *arguments = sys.argv[1:] or ["help"]
     if verb == "make":
         make(arguments[0], [int(size) for size in arguments[1:]])
-    elif verb == "run":
+    elif verb == "run" and len(arguments) > 1:
         json.dump({size: measure(arguments[0], int(size)) for size in arguments[1:]}, sys.stdout)
     else:
         sys.exit(description)

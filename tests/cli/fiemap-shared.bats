@@ -791,6 +791,36 @@ replace_files() {
     run -0 fiemap_shared_json --owners "$BATS_TEST_TMPDIR/part/copy"
     expect_json '.["fiemap-shared"][0].owners | map([.subvolume, .path, .mounted_at]) | sort | tojson' \
         '[["/","top",null],["hidden","folder/file",null]]'
+    # one name is all that can be asked for, whether there are more or not
+    expect_json '.["fiemap-shared"][0].owners | map([.paths_complete, (.paths | length)]) | unique | tojson' '[[false,1]]'
+    run -0 fiemap_shared --owners "$BATS_TEST_TMPDIR/part/copy"
+    [ "$(grep -c '(and maybe more)' <<<"$output")" = 2 ] || fail "$output"
+}
+
+@test "an owner with more names than the kernel tells" {
+    local copy=$MNT/$BATS_TEST_NUMBER number
+
+    mkdir "$copy"
+    cp --reflink=always "$MNT/file" "$copy/1"
+    for number in {2..40}; do
+        ln "$copy/1" "$copy/$number"
+    done
+    sync -f "$MNT"
+    run -0 fiemap_shared_json --owners "$MNT/file"
+    expect_json '.["fiemap-shared"][0].owners[] | select(.paths | length == 40) | .paths_complete' true
+    run -0 fiemap_shared --owners "$MNT/file"
+    refuse_line '.*and maybe more.*'
+
+    # 4096 bytes have room for some of these only
+    for number in {1..40}; do
+        mv "$copy/$number" "$copy/$number-$(printf '%0200d' 0)"
+    done
+    sync -f "$MNT"
+    run -0 fiemap_shared_json --owners "$MNT/file"
+    expect_json '.["fiemap-shared"][0].owners[] | select(.paths | length > 10) | .paths_complete' false
+    run -0 fiemap_shared --owners "$MNT/file"
+    [ "$(grep -c '(and maybe more)' <<<"$output")" = 1 ] || fail "$output"
+    rm -r "$copy"
 }
 
 # -- the command line --

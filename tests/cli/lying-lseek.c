@@ -15,6 +15,16 @@
 off_t __real_lseek(int fd, off_t offset, int whence);
 off_t __wrap_lseek(int fd, off_t offset, int whence);
 
+/* As if somebody else wrote to the file just now. */
+static void grow(int fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (truncate(path, __real_lseek(fd, 0, SEEK_END) + 1))
+		abort();
+}
+
 /* WAS_AT is where the descriptor's last call led, 0 if there was none. */
 static off_t lie(const char *how, off_t was_at, off_t offset, int whence, off_t truth)
 {
@@ -28,6 +38,8 @@ static off_t lie(const char *how, off_t was_at, off_t offset, int whence, off_t 
 		return offset;
 	if (strcmp(how, "back") == 0)
 		return offset - 1;
+	if (strcmp(how, "slow") == 0)
+		usleep(100000);
 	if (strcmp(how, "broken") == 0 || (strcmp(how, "no-reuse") == 0 && was_at)) {
 		errno = EIO;
 		return -1;
@@ -50,5 +62,7 @@ off_t __wrap_lseek(int fd, off_t offset, int whence)
 	if (sscanf(text, "%15[^:]:%u:%u", how, &first, &last) != 3)
 		abort();
 	calls++;
+	if (strcmp(how, "grow") == 0 && calls >= first && calls <= last)
+		grow(fd);
 	return calls < first || calls > last ? truth : lie(how, was_at, offset, whence, truth);
 }

@@ -470,6 +470,69 @@ used_bytes() {
     [ "$stderr" = "ERROR: fio failed to write to the scratch file in '$MNT/within'" ]
 }
 
+# without_proc COMMAND...: where it was not mounted
+without_proc() {
+    unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+}
+
+# fake_fio LINE...: found before the real one by those who look for it
+fake_fio() {
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    printf '%s\n' '#!/bin/sh' "$@" >"$BATS_TEST_TMPDIR/bin/fio"
+    chmod +x "$BATS_TEST_TMPDIR/bin/fio"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+@test "--exercise: without /proc" {
+    local complaint="ERROR: fio needs /proc, as --engine builtin does not, to write to the scratch file in '$MNT/within'"
+
+    mkdir "$MNT/within"
+    run -0 without_proc "$FASTPATH" nocow-check -q --exercise "$MNT/within" --seconds 1 --size 4M --engine builtin
+    expect_line "Written: [1-9][0-9]* writes, 4.00MiB in .*"
+    expect_line "Proved: [1-9][0-9]* writes in place, 0.00B of the file moved"
+
+    # It would say that all went well, and the real one does.
+    fake_fio 'echo "{\"jobs\": [{\"error\": 0, \"write\": {\"total_ios\": 7, \"io_bytes\": 28672, \"runtime\": 1}}]}"'
+    for option in --engine=fio --verbose; do
+        run -1 --separate-stderr without_proc "$FASTPATH" nocow-check -q --exercise "$MNT/within" \
+            --seconds 1 --size 4M "$option"
+        [[ $stderr == *"$complaint" ]]
+        refuse_line "Proved: .*"
+    done
+}
+
+@test "--exercise: no write proves nothing" {
+    mkdir "$MNT/within"
+    fake_fio 'echo "{\"jobs\": [{\"error\": 0, \"write\": {\"total_ios\": 0, \"io_bytes\": 0, \"runtime\": 0}}]}"'
+    run -1 --separate-stderr nocow_check -q --exercise "$MNT/within" --seconds 1 --size 4M --scratch nocow
+    [ "$stderr" = "ERROR: fio failed to write to the scratch file in '$MNT/within'" ]
+    refuse_line "Proved: .*"
+}
+
+@test "--exercise: in directories that hand attributes down" {
+    local attribute scratch
+
+    mkdir "$MNT/within"
+    for attribute in c m C; do
+        rm -rf "$MNT/within/directory"
+        mkdir "$MNT/within/directory"
+        chattr "+$attribute" "$MNT/within/directory"
+        for scratch in prealloc nocow; do
+            run -0 --separate-stderr nocow_check_json -q --exercise "$MNT/within/directory" --seconds 1 \
+                --size 4M --scratch "$scratch" --engine builtin
+            expect_json .exercise.moved_bytes 0
+            expect_json .exercise.predicted_nocow_bytes $((4 * MIB))
+            expect_json '.exercise | .writes > 0 and .writes == .proved_writes_in_place' true
+        done
+    done
+    rm -rf "$MNT/within/directory"
+    mkdir "$MNT/within/directory"
+    btrfs property set "$MNT/within/directory" compression zstd
+    run -0 --separate-stderr nocow_check_json -q --exercise "$MNT/within/directory" --seconds 1 --size 4M \
+        --scratch nocow --engine builtin
+    expect_json .exercise.moved_bytes 0
+}
+
 @test "--exercise: a snapshot in the middle shows" {
     local engine
 

@@ -318,6 +318,18 @@ TIME='[0-9.]+(ns|us|ms|s)'
     run -1 lying no-reuse:1:4 seek-map -s --reopen "$MNT/quarters"
 }
 
+# ratio: how many hundredths of the warm walk's time the other one takes
+ratio() {
+    sed -n 's/^A new descriptor for each call takes \([0-9]*\)[.]\([0-9][0-9]\) times as long$/\1\2/p' <<<"$output"
+}
+
+@test "--reopen tells which of the two is slower" {
+    run -0 lying slow:5:8 seek-map -s --reopen "$MNT/quarters"
+    [ "$((10#$(ratio)))" -gt 200 ] || fail "$output"
+    run -0 lying slow:1:4 seek-map -s --reopen "$MNT/quarters"
+    [ "$((10#$(ratio)))" -lt 50 ] || fail "$output"
+}
+
 @test "--reopen of a file that was deleted" {
     local descriptor
 
@@ -620,6 +632,22 @@ punch_and_fill() {
     [ "$stderr" = "WARNING: changed while it was mapped: '$MNT/quarters'" ]
     run -0 --separate-stderr lying stay:2:2 --format json seek-map -q "$MNT/quarters"
     [ -z "$stderr" ]
+    expect_json '.["seek-map"][0].changed' true
+}
+
+@test "a file that grows without a contradiction has changed, too" {
+    local expected option
+
+    mkdir "$MNT/within"
+    expected="WARNING: changed while it was mapped: '$MNT/within/file'"
+    for option in --raw -s --qemu; do
+        cp "$MNT/quarters" "$MNT/within/file"
+        run -0 --separate-stderr lying grow:4:4 seek-map "$option" "$MNT/within/file"
+        [ "$stderr" = "$expected" ] || fail "$option: $stderr"
+        run -0 --separate-stderr seek_map "$option" "$MNT/within/file"
+        [ -z "$stderr" ]
+    done
+    run -0 --separate-stderr lying grow:4:4 --format json seek-map -q "$MNT/within/file"
     expect_json '.["seek-map"][0].changed' true
 }
 

@@ -240,6 +240,16 @@ expect_estimate() {
     expect_json '.["send-reada"] | .estimated_bytes > .full_estimated_bytes' true
 }
 
+@test "--estimate compares with a stream that has neither parent nor clone sources" {
+    run -0 send_reada_json --estimate "$MNT/second"
+    full=$(json '.["send-reada"].estimated_bytes')
+    expect_json '.["send-reada"].full_estimated_bytes' null
+    run -0 send_reada_json --estimate -p "$MNT/first" "$MNT/second"
+    expect_json '.["send-reada"].full_estimated_bytes' "$full"
+    run -0 send_reada_json --estimate -p "$MNT/first" -c "$MNT/stranger-1" "$MNT/second"
+    expect_json '.["send-reada"].full_estimated_bytes' "$full"
+}
+
 @test "--top has the files with most bytes, by their last names" {
     "$BTRFS" subvolume create "$MNT/sizes" >/dev/null
     mkdir "$MNT/sizes/d"

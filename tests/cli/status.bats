@@ -85,6 +85,30 @@ with_uname26() {
     expect_line "log-dir +absent +6\.4 +inferred from the release"
 }
 
+# with_release RELEASE ARGUMENT...: what status says on a kernel that calls itself RELEASE
+with_release() {
+    RELEASE=$1 "${FASTPATH%/*}/tests/cli/other-release-status" "${@:2}"
+}
+
+@test "--check of a release that tells nothing is an error, unless a feature is absent" {
+    [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
+    run --separate-stderr with_release custom --format json status
+    [ "$status" -eq 0 ]
+    expect_json .status.release custom
+    expect_json '[.status.features[] | select(.state == "unknown")] | length > 0' true
+    expect_json '[.status.features[] | select(.state == "absent")] | length' 0
+    run --separate-stderr with_release custom status --check
+    [ "$status" -eq 1 ] || fail "status $status"
+    [ "$stderr" = "ERROR: cannot tell which features the kernel has" ] || fail "$stderr"
+    expect_line "log-dir +(unknown|present) .*"
+
+    # some of them, and all of them
+    run --separate-stderr with_release 6.3.1 status --check
+    [ "$status" -eq 64 ] || fail "status $status"
+    run --separate-stderr with_release 99.0 status --check
+    [ "$status" -eq 0 ] || fail "status $status"
+}
+
 @test "--check passes where all are there" {
     status_json --check
     if [ "$(json '[.status.features[].state] | unique | join(" ")')" = present ]; then

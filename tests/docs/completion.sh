@@ -23,12 +23,25 @@ stage()
 	cp "$completions/btrfs" "$completions/btrfs-fastpath" "$1/bash-completion/completions/"
 }
 
+# Makes a folder of what bash-completion reads at the start, with our part for the front end.
+stage_startup()
+{
+	mkdir -p "$scratch/startup" "$scratch/plain-startup"
+	# of bash-completion itself, where it is not one file
+	for part in /etc/bash_completion.d/*bash_completion*; do
+		[ ! -e "$part" ] || cp "$part" "$scratch/plain-startup/"
+	done
+	cp -r "$scratch/plain-startup/." "$scratch/startup/"
+	sed "s|@bashcompletiondir@|$scratch/share/bash-completion/completions|" \
+		"$completions/front-end.in" >"$scratch/startup/btrfs-front-end"
+}
+
 # offers LINE: the sorted words; LOADED are completions read before.
 offers()
 {
 	# shellcheck disable=SC2086 # several files
 	(cd "$scratch/files" && env -i PATH="$PATH" HOME="$scratch/home" XDG_DATA_DIRS="$data_dirs" \
-		bash --norc "$complete" "$bash_completion" "$1" ${loaded:-}) 2>&1 | sort
+		BASH_COMPLETION_COMPAT_DIR="$startup" bash --norc "$complete" "$bash_completion" "$1" ${loaded:-}) 2>&1 | sort
 }
 
 # completes LINE [WORD...]: exactly these words, sorted, are offered.
@@ -66,10 +79,7 @@ expect()
 # As btrfs-progs' completion alone has it.
 as_native()
 {
-	saved=$data_dirs
-	data_dirs=/usr/share
-	expected=$(loaded=$native offers "$1")
-	data_dirs=$saved
+	expected=$(data_dirs=/usr/share startup=$scratch/plain-startup loaded=$native offers "$1")
 	[ "$(offers "$1")" = "$expected" ] && return
 	printf '%s\n' "'$1' offers:" "$(offers "$1")" "and not:" "$expected"
 	return 1
@@ -102,6 +112,8 @@ expect_ours_after_inspect()
 mkdir -p "$scratch/files/directory" "$scratch/home"
 touch "$scratch/files/data.img"
 stage "$scratch/share"
+stage_startup
+startup=$scratch/startup
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
@@ -173,6 +185,26 @@ if [ -r "$native" ]; then
 	expect includes 'btrfs inspect-internal ' rootid
 	expect completes 'btrfs in rooti' rootid
 
+	# Newer ones find that of btrfs-progs by themselves, wherever ours is.
+	if ! grep -q '^_comp_load()' "$bash_completion"; then
+		setting="btrfs, found before btrfs-progs'"
+		startup=$scratch/plain-startup
+		expect_ours_after_inspect
+		expect_all_native
+		startup=$scratch/startup
+	fi
+
+	setting="btrfs, by a link alone"
+	mkdir -p "$scratch/home/.local/share/bash-completion/completions"
+	ln -s "$scratch/share/bash-completion/completions/btrfs" "$scratch/home/.local/share/bash-completion/completions/"
+	startup=$scratch/plain-startup
+	data_dirs=/usr/share
+	expect_ours_after_inspect
+	expect_all_native
+	rm "$scratch/home/.local/share/bash-completion/completions/btrfs"
+	startup=$scratch/startup
+	data_dirs=$scratch/share:/usr/share
+
 	setting="btrfs, read twice"
 	ours=$scratch/share/bash-completion/completions/btrfs
 	loaded="$ours $ours"
@@ -201,7 +233,7 @@ else
 fi
 
 if command -v shellcheck >/dev/null; then
-	check "shellcheck finds no fault" shellcheck "$completions/btrfs" "$completions/btrfs-fastpath"
+	check "shellcheck finds no fault" shellcheck "$completions/btrfs" "$completions/btrfs-fastpath" "$completions/front-end.in"
 else
 	skip "shellcheck finds no fault" "shellcheck is not installed"
 fi

@@ -49,6 +49,10 @@ FIEMAP_AT_ONCE = 512
 
 libc = ctypes.CDLL(None, use_errno=True)
 
+class Difference(Exception):
+    """The kernel answers something else than it has to."""
+
+
 Mapped = collections.namedtuple("Mapped", "logical physical length flags")
 Item = collections.namedtuple("Item", "inode start length extent extent_offset type compression")
 
@@ -165,7 +169,7 @@ def data_ranges(fd, size, seek=seek):
             break
         offset = seek(fd, start, os.SEEK_HOLE)
         if offset is None or offset <= start:
-            raise RuntimeError(f"no hole behind data at {start}: {offset}")
+            raise Difference(f"no hole behind data at {start}: {offset}")
         found.append((start, offset))
     return found
 

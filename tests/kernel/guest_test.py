@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the tests that boot guests have alike: TAP, arguments, processes, and a folder for what they make."""
+"""What the tests have alike: TAP, exit statuses, arguments, processes, and a folder for what they make."""
 
 import argparse
 import concurrent.futures
@@ -9,6 +9,10 @@ import sys
 import tempfile
 
 LINES_SHOWN = 5
+
+# Exit statuses besides 0. With 1 and 2, Python ends a program that stops half way, or was called wrongly.
+TEST_FAILED = 1
+DIFFERENCE_FOUND = 3
 
 
 class Tap:
@@ -26,8 +30,13 @@ class Tap:
             print(f"# and {len(diagnostics) - LINES_SHOWN} more")
         sys.stdout.flush()
 
-    def plan(self):
+    def end(self):
+        """Prints the plan. Returns the exit status."""
+        if not self.count:
+            print("Bail out! nothing was tested")
+            return TEST_FAILED
         print(f"1..{self.count}")
+        return DIFFERENCE_FOUND if self.failed else 0
 
 
 def stop(process):

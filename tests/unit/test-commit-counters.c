@@ -224,6 +224,12 @@ static void test_full(void **state)
 	seen.duration_ns = 900000;
 	seen.after.last_commit_ms = 0;
 	expect_kind(seen, FSYNC_FULL);
+	/* the whole fsync was the commit, in milliseconds */
+	seen = evidence(107, 6, 108);
+	seen.after.last_commit_ms = 20;
+	expect_kind(seen, FSYNC_FULL);
+	seen.duration_ns--;
+	expect_kind(seen, FSYNC_UNCERTAIN);
 	/* the first one after the mount */
 	expect_kind(evidence(LEAD, 1, LEAD + 1), FSYNC_FULL);
 }

@@ -57,7 +57,7 @@ static void add(uint64_t bytenr, uint64_t bytes, bool flagged_shared)
 {
 	const struct file_extent extent = { .disk_bytenr = bytenr };
 
-	assert_int_equal(extent_owners_add(owners, &extent, bytes, flagged_shared), 0);
+	extent_owners_add(owners, &extent, bytes, flagged_shared);
 }
 
 static void expect_refs(uint64_t bytenr, const struct extent_ref *refs, uint32_t count)
@@ -67,6 +67,7 @@ static void expect_refs(uint64_t bytenr, const struct extent_ref *refs, uint32_t
 
 static int resolve(void)
 {
+	assert_int_equal(extent_owners_sort(owners), 0);
 	return extent_owners_resolve(owners, MOCK_FD, &ops, &owners);
 }
 
@@ -141,6 +142,21 @@ static void test_each_extent_is_asked_for_once(void **state)
 	assert_owners(expected, 1);
 	/* the flag on one of an extent's pieces is enough */
 	assert_int_equal(disagreement_count, 0);
+}
+
+/* The first owner of all has nobody before it to be compared with. */
+static void test_several_references_of_the_first_owner(void **state)
+{
+	static const struct extent_ref refs[] = {
+		{ 200, KIB(4), 256 }, SELF(0), { 200, 0, 256 },
+	};
+	static const struct extent_owner expected[] = { { 256, 200, 1, KIB(4) } };
+
+	(void)state;
+	add(MIB(1), KIB(4), true);
+	expect_refs(MIB(1), refs, ARRAY_SIZE(refs));
+	assert_int_equal(resolve(), 0);
+	assert_owners(expected, 1);
 }
 
 static void test_same_inode_number_in_another_subvolume(void **state)
@@ -299,6 +315,7 @@ int main(void)
 		OWNERS_TEST(test_no_extents),
 		OWNERS_TEST(test_several_extents),
 		OWNERS_TEST(test_each_extent_is_asked_for_once),
+		OWNERS_TEST(test_several_references_of_the_first_owner),
 		OWNERS_TEST(test_same_inode_number_in_another_subvolume),
 		OWNERS_TEST(test_shared_with_itself),
 		OWNERS_TEST(test_two_own_references_without_the_flag),

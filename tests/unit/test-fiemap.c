@@ -189,6 +189,20 @@ static void test_interrupted_call_is_made_again(void **state)
 	assert_ends_with(0);
 }
 
+static void test_range_after_the_largest_file(void **state)
+{
+	const struct byte_range after = { UINT64_C(15) << 60, KIB(4) };
+	uint32_t count = 99;
+
+	(void)state;
+	expect_fiemap(after.offset, after.length, 0, FIEMAP_ROOM, NULL, 0, EFBIG);
+	fiemap_iter_start(iter, MOCK_FD, after, 0);
+	assert_ends_with(0);
+	expect_fiemap(after.offset, after.length, 0, 0, NULL, 0, EFBIG);
+	assert_int_equal(fiemap_count(MOCK_FD, after, &count), 0);
+	assert_int_equal(count, 0);
+}
+
 static void test_errors_are_passed_on(void **state)
 {
 	static const int errors[] = { ENOTTY, EPERM, EOPNOTSUPP, EBADR, ENOMEM };
@@ -522,6 +536,7 @@ int main(void)
 		ITERATOR_TEST(test_range_beyond_the_largest_offset),
 		ITERATOR_TEST(test_empty_range_makes_no_call),
 		ITERATOR_TEST(test_interrupted_call_is_made_again),
+		ITERATOR_TEST(test_range_after_the_largest_file),
 		ITERATOR_TEST(test_errors_are_passed_on),
 		ITERATOR_TEST(test_error_in_the_second_call),
 		ITERATOR_TEST(test_start_forgets_what_was_left),

@@ -176,6 +176,8 @@ static void test_escapes(void **state)
 	static const char *const strings[] = {
 		"", "\"", "\\", "a\"b\\c/d", "\b\f\n\r\t", "\001\037", "\x7f", "\033[31m", "\xc2\x9b",
 		("gr\xc3\xb6\xc3\x9f" "e"), "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "</script>",
+		"\xc2\x80", "\xc2\x9f", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xe2\x80\xae",
+		"~", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf",
 	};
 	struct json_object *object;
 
@@ -189,9 +191,29 @@ static void test_escapes(void **state)
 	assert_string_member(object, "key \"with\" \n", "x");
 	json_object_put(object);
 
-	/* no control byte reaches a terminal */
+	/* no byte changes a terminal, and none is read otherwise elsewhere */
 	for (size_t i = 0; i < text_size; i++)
-		assert_true(text[i] == '\n' || (unsigned char)text[i] >= ' ');
+		assert_true(text[i] == '\n' || (text[i] >= ' ' && text[i] < 0x7f));
+}
+
+/* A message in another encoding, for example. */
+static void test_other_bytes(void **state)
+{
+	static const char *const strings[] = {
+		"\xff", "a\xc3", "\x80z", "\xf7\xbf\xbf\xbf", "\xe2\x80",
+	};
+	struct json_object *object;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		json_add_string(&json, (char[]){ 'A' + i, '\0' }, strings[i]);
+	object = read_back();
+	assert_string_member(object, "A", "\\xff");
+	assert_string_member(object, "B", "a\\xc3");
+	assert_string_member(object, "C", "\\x80z");
+	assert_string_member(object, "D", "\\xf7\\xbf\\xbf\\xbf");
+	assert_string_member(object, "E", "\\xe2\\x80");
+	json_object_put(object);
 }
 
 static void test_utf8_name(void **state)
@@ -283,6 +305,7 @@ int main(void)
 		JSON_TEST(test_empty_containers),
 		JSON_TEST(test_deepest_nesting),
 		JSON_TEST(test_escapes),
+		JSON_TEST(test_other_bytes),
 		JSON_TEST(test_utf8_name),
 		JSON_TEST(test_other_name),
 		JSON_TEST(test_what_is_not_known),

@@ -57,6 +57,16 @@ static void test_percentiles_of_few(void **state)
 	assert_int_equal(latency_percentile(&latency, 51), 9);
 }
 
+/* What is known exactly is not rounded up to the end of its bucket. */
+static void test_no_percentile_is_above_the_largest(void **state)
+{
+	(void)state;
+	latency_record(&latency, 1000000);
+	assert_int_equal(latency_percentile(&latency, 50), 1000000);
+	latency_record(&latency, 1000001);
+	assert_int_equal(latency_percentile(&latency, 100), 1000001);
+}
+
 /* Whatever is recorded, what comes back is not below it and at most 1/128 above. */
 static void assert_precise(uint64_t value)
 {
@@ -105,6 +115,9 @@ static void test_bins(void **state)
 		assert_int_equal(bin.count, 2);
 	}
 	assert_int_equal(end, UINT64_MAX);
+	/* what was recorded later fell into none of those before */
+	for (unsigned int i = 0; i < LATENCY_BINS; i++)
+		assert_int_equal(latency_bin(&latency, i).count, 2);
 	assert_int_equal(latency_bin(&latency, 0).high_ns, 2);
 	assert_int_equal(latency_bin(&latency, 9).low_ns, 512);
 	latency_record(&latency, UINT64_MAX);
@@ -174,6 +187,7 @@ int main(void)
 		LATENCY_TEST(test_no_call),
 		LATENCY_TEST(test_figures),
 		LATENCY_TEST(test_percentiles_of_few),
+		LATENCY_TEST(test_no_percentile_is_above_the_largest),
 		LATENCY_TEST(test_precision),
 		LATENCY_TEST(test_bins),
 		LATENCY_TEST(test_total_does_not_overflow),

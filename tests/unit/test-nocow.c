@@ -384,6 +384,20 @@ static void test_part_of_a_file(void **state)
 	assert_ends_with(0);
 }
 
+/* What is asked for beyond the end of the file is no hole of it. */
+static void test_part_beyond_the_end(void **state)
+{
+	(void)state;
+	start(&cow_file, (struct byte_range){ KIB(512), MIB(8) });
+	expect_fiemap(KIB(512), MIB(8), 0, FIEMAP_ROOM, NULL, 0, 0);
+	assert_range(KIB(512), KIB(512), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_ends_with(0);
+
+	start(&cow_file, (struct byte_range){ MIB(1), MIB(8) });
+	expect_fiemap(MIB(1), MIB(8), 0, FIEMAP_ROOM, NULL, 0, 0);
+	assert_ends_with(0);
+}
+
 /* One extent for FIEMAP can be several items, with an answer each. */
 static void test_items_of_an_extent(void **state)
 {
@@ -465,6 +479,38 @@ static void test_checksums(void **state)
 		     NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
 	assert_range(KIB(16), KIB(16), MIB(64) + KIB(16),
 		     NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
+	assert_ends_with(0);
+}
+
+/*
+ * Preallocated, in a file without the flag for that: direct writes alone go in place, and not even
+ * those where there is a second reference or a checksum.
+ */
+static void test_direct_only(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4),
+		  .fe_flags = UNWRITTEN },
+		{ .fe_logical = KIB(4), .fe_physical = MIB(700), .fe_length = KIB(12),
+		  .fe_flags = UNWRITTEN | LAST },
+	};
+	const struct item items[] = {
+		item_at(0, MIB(20), 0, KIB(4), BTRFS_FILE_EXTENT_PREALLOC),
+		item_at(KIB(4), MIB(700), 0, KIB(12), BTRFS_FILE_EXTENT_PREALLOC),
+	};
+
+	(void)state;
+	start(&cow_file, (struct byte_range){ 0, KIB(16) });
+	expect_fiemap(0, KIB(16), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
+	expect_items(0, items, ARRAY_SIZE(items));
+	expect_extent(MIB(20), 1, INODE + 1, 0);
+	expect_checksums(MIB(20) - CSUM_REACH, MIB(700), 1);
+	expect_extent(MIB(700), 1, INODE, KIB(4));
+	expect_checksums(MIB(700) + KIB(4), 0, 0);
+	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(4), KIB(4), MIB(700), NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
+	assert_range(KIB(8), KIB(8), MIB(700) + KIB(4),
+		     NOCOW_REASON_DIRECT_ONLY, NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
 }
 
@@ -589,9 +635,11 @@ int main(void)
 		FILE_TEST(test_empty_file),
 		FILE_TEST(test_prealloc_behind_the_end),
 		FILE_TEST(test_part_of_a_file),
+		FILE_TEST(test_part_beyond_the_end),
 		FILE_TEST(test_items_of_an_extent),
 		FILE_TEST(test_references),
 		FILE_TEST(test_checksums),
+		FILE_TEST(test_direct_only),
 		FILE_TEST(test_compressed),
 		FILE_TEST(test_file_that_changes),
 		FILE_TEST(test_unsearchable),

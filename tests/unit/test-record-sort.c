@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "record-sort.h"
@@ -48,13 +49,16 @@ static bool merge_never(void *record, const void *next)
 static const struct record_sort_ops merging = { sizeof(struct record), compare, merge_equal };
 static const struct record_sort_ops keeping = { sizeof(struct record), compare, merge_never };
 
-/* What write() does; the program is linked with -Wl,--wrap=write. */
-static enum { WRITE_ALL, WRITE_IN_PIECES, WRITE_FULL_DISK } write_mode;
+/* What pwrite() does; the program is linked with -Wl,--wrap=pwrite. */
+static enum { WRITE_ALL, WRITE_IN_PIECES, WRITE_FULL_DISK, WRITE_ALMOST_FULL_DISK } write_mode;
 static unsigned int write_count;
+/* no file without a name (-Wl,--wrap=openat) */
+static bool needs_names;
+static int temporary_fd;
 
-ssize_t __real_write(int fd, const void *data, size_t size);
-ssize_t __wrap_write(int fd, const void *data, size_t size);
-ssize_t __wrap_write(int fd, const void *data, size_t size)
+ssize_t __real_pwrite(int fd, const void *data, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
 {
 	write_count++;
 	if (write_mode == WRITE_FULL_DISK) {
@@ -67,7 +71,28 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
 	}
 	if (write_mode == WRITE_IN_PIECES && size > 7)
 		size = 7;
-	return __real_write(fd, data, size);
+	/* as a disk has it where some blocks are left, and then where somebody makes room again */
+	if (write_mode == WRITE_ALMOST_FULL_DISK) {
+		write_mode = write_count == 1 ? WRITE_ALMOST_FULL_DISK : WRITE_ALL;
+		if (write_count == 1)
+			return __real_pwrite(fd, data, 7, offset);
+		errno = ENOSPC;
+		return -1;
+	}
+	return __real_pwrite(fd, data, size, offset);
+}
+
+int __real_openat(int directory, const char *path, int flags, mode_t mode);
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode);
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode)
+{
+	assert_int_equal(mode, 0600);
+	if (needs_names && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	temporary_fd = __real_openat(directory, path, flags, mode);
+	return temporary_fd;
 }
 
 static int setup(void **state)
@@ -75,6 +100,7 @@ static int setup(void **state)
 	(void)state;
 	write_mode = WRITE_ALL;
 	write_count = 0;
+	needs_names = false;
 	srand(1);
 	return unsetenv("TMPDIR");
 }
@@ -114,7 +140,7 @@ static void compare_with_qsort(struct record *records, size_t count,
 
 	assert_int_equal(record_sort_new(&sort, ops, memory), 0);
 	for (size_t i = 0; i < count; i++)
-		assert_int_equal(record_sort_add(sort, &records[i]), 0);
+		record_sort_add(sort, &records[i]);
 	assert_int_equal(record_sort_finish(sort), 0);
 
 	qsort(records, count, sizeof(*records), compare);
@@ -200,7 +226,7 @@ static void test_merges_across_runs(void **state)
 		for (uint64_t key = 40; key > 0; key--) {
 			const struct record record = { key, 1 };
 
-			assert_int_equal(record_sort_add(sort, &record), 0);
+			record_sort_add(sort, &record);
 		}
 	}
 	assert_int_equal(record_sort_finish(sort), 0);
@@ -221,7 +247,7 @@ static void test_merging_neighbours_do_not_spill(void **state)
 	for (size_t i = 0; i < 100000; i++) {
 		const struct record record = { i / 20000, 1 };
 
-		assert_int_equal(record_sort_add(sort, &record), 0);
+		record_sort_add(sort, &record);
 	}
 	assert_int_equal(record_sort_finish(sort), 0);
 	assert_int_equal(write_count, 0);
@@ -242,33 +268,52 @@ static void test_writes_in_pieces(void **state)
 	free(records);
 }
 
-/* Adds different records until that fails. */
-static int add_until_error(struct record_sort *sort)
+/* What does not fit into memory */
+static void add_many(struct record_sort *sort)
 {
 	for (uint64_t key = 0; key < 1000; key++) {
 		const struct record record = { key, 1 };
-		int ret = record_sort_add(sort, &record);
 
-		if (ret < 0)
-			return ret;
+		record_sort_add(sort, &record);
 	}
-	return 0;
 }
 
-static void assert_spilling_fails(int expected)
+static void assert_failed_in(struct record_sort *sort, int expected, const char *directory)
+{
+	struct record record;
+
+	assert_int_equal(record_sort_finish(sort), expected);
+	assert_string_equal(record_sort_failed_in(sort), directory);
+	/* whatever is asked for afterwards */
+	assert_int_equal(record_sort_finish(sort), expected);
+	assert_int_equal(record_sort_next(sort, &record), expected);
+	record_sort_free(sort);
+}
+
+static void assert_spilling_fails(int expected, const char *directory)
 {
 	struct record_sort *sort;
 
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
-	assert_int_equal(add_until_error(sort), expected);
-	record_sort_free(sort);
+	add_many(sort);
+	assert_failed_in(sort, expected, directory);
 }
 
 static void test_full_disk(void **state)
 {
 	(void)state;
 	write_mode = WRITE_FULL_DISK;
-	assert_spilling_fails(-ENOSPC);
+	assert_spilling_fails(-ENOSPC, "/var/tmp");
+	assert_int_equal(write_count, 1);
+}
+
+/* A part of the first records is in the file: none may come to stand after it. */
+static void test_disk_gets_full_in_a_write(void **state)
+{
+	(void)state;
+	write_mode = WRITE_ALMOST_FULL_DISK;
+	assert_spilling_fails(-ENOSPC, "/var/tmp");
+	assert_int_equal(write_count, 2);
 }
 
 static void test_disk_is_full_at_the_end(void **state)
@@ -277,19 +322,19 @@ static void test_disk_is_full_at_the_end(void **state)
 
 	(void)state;
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
-	assert_int_equal(add_until_error(sort), 0);
+	add_many(sort);
+	assert_null(record_sort_failed_in(sort));
 	write_mode = WRITE_FULL_DISK;
-	assert_int_equal(record_sort_finish(sort), -ENOSPC);
-	record_sort_free(sort);
+	assert_failed_in(sort, -ENOSPC, "/var/tmp");
 }
 
 static void test_unusable_temporary_directory(void **state)
 {
 	(void)state;
 	setenv("TMPDIR", "/nonexistent/directory", 1);
-	assert_spilling_fails(-ENOENT);
+	assert_spilling_fails(-ENOENT, "/nonexistent/directory");
 	setenv("TMPDIR", "/dev/null", 1);
-	assert_spilling_fails(-ENOTDIR);
+	assert_spilling_fails(-ENOTDIR, "/dev/null");
 }
 
 /* proc has neither unnamed temporary files nor room for named ones. */
@@ -300,7 +345,9 @@ static void test_temporary_directory_without_temporary_files(void **state)
 	(void)state;
 	setenv("TMPDIR", "/proc/self", 1);
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
-	assert_true(add_until_error(sort) < 0);
+	add_many(sort);
+	assert_true(record_sort_finish(sort) < 0);
+	assert_string_equal(record_sort_failed_in(sort), "/proc/self");
 	record_sort_free(sort);
 }
 
@@ -324,35 +371,36 @@ static void test_temporary_file_has_no_name(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(directory));
 	setenv("TMPDIR", directory, 1);
-	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
-	assert_int_equal(add_until_error(sort), 0);
-	assert_true(write_count > 0);
+	for (int i = 0; i < 2; i++) {
+		needs_names = i == 1;
+		write_count = 0;
+		assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
+		add_many(sort);
+		assert_true(write_count > 0);
+		assert_int_equal(rmdir(directory), 0);
+		assert_int_equal(record_sort_finish(sort), 0);
+		for (uint64_t key = 0; key < 1000; key++)
+			assert_next(sort, key, 1);
+		assert_end(sort);
+		record_sort_free(sort);
+		assert_int_equal(mkdir(directory, 0700), 0);
+	}
 	assert_int_equal(rmdir(directory), 0);
-	record_sort_free(sort);
-}
-
-/* The descriptor that the next open() gets, hence the temporary file's. */
-static int next_fd(void)
-{
-	int fd = open("/dev/null", O_RDONLY);
-
-	assert_true(fd >= 0);
-	close(fd);
-	return fd;
 }
 
 static void test_temporary_file_cut_short(void **state)
 {
-	const int fd = next_fd();
 	struct record_sort *sort;
 	struct record record;
 
 	(void)state;
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
-	assert_int_equal(add_until_error(sort), 0);
+	add_many(sort);
 	assert_int_equal(record_sort_finish(sort), 0);
-	assert_int_equal(ftruncate(fd, 100), 0);
+	assert_int_equal(ftruncate(temporary_fd, 100), 0);
+	assert_null(record_sort_failed_in(sort));
 	assert_int_equal(record_sort_next(sort, &record), -EIO);
+	assert_string_equal(record_sort_failed_in(sort), "/var/tmp");
 	record_sort_free(sort);
 }
 
@@ -368,6 +416,7 @@ int main(void)
 		cmocka_unit_test_setup(test_merging_neighbours_do_not_spill, setup),
 		cmocka_unit_test_setup(test_writes_in_pieces, setup),
 		cmocka_unit_test_setup(test_full_disk, setup),
+		cmocka_unit_test_setup(test_disk_gets_full_in_a_write, setup),
 		cmocka_unit_test_setup(test_disk_is_full_at_the_end, setup),
 		cmocka_unit_test_setup(test_unusable_temporary_directory, setup),
 		cmocka_unit_test_setup(test_temporary_directory_without_temporary_files, setup),

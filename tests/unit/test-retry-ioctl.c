@@ -11,10 +11,13 @@
 
 static void expect(int error)
 {
+	const int asked = 0;
 	const int answer = 7;
 
 	ioctl_mock_expect(&(struct ioctl_call){
 		.request = REQUEST,
+		.expected = &asked,
+		.expected_size = sizeof(asked),
 		.error = error,
 		.answer = &answer,
 		.answer_size = sizeof(answer),
@@ -27,7 +30,7 @@ static void test_success(void **state)
 
 	(void)state;
 	expect(0);
-	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument), 0);
+	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, sizeof(argument)), 0);
 	assert_int_equal(argument, 7);
 }
 
@@ -39,7 +42,7 @@ static void test_interrupted_call_is_made_again(void **state)
 	expect(EINTR);
 	expect(EINTR);
 	expect(0);
-	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument), 0);
+	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, sizeof(argument)), 0);
 	assert_int_equal(argument, 7);
 }
 
@@ -52,7 +55,7 @@ static void test_other_errors_are_final(void **state)
 		int argument = 0;
 
 		expect(errors[i]);
-		assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument), -errors[i]);
+		assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, sizeof(argument)), -errors[i]);
 		assert_int_equal(argument, 0);
 	}
 }
@@ -64,7 +67,29 @@ static void test_error_after_interruption(void **state)
 	(void)state;
 	expect(EINTR);
 	expect(EPERM);
-	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument), -EPERM);
+	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, sizeof(argument)), -EPERM);
+}
+
+/* Of an argument that is only an answer nothing is read, not even to keep it. */
+static void test_answer_without_input(void **state)
+{
+	int argument = 0;
+
+	(void)state;
+	expect(0);
+	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, 0), 0);
+	assert_int_equal(argument, 7);
+}
+
+static void test_input_that_cannot_be_kept(void **state)
+{
+	char argument[RETRY_IOCTL_INPUT_MAX + 1] = { 0 };
+
+	(void)state;
+	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, argument, sizeof(argument)), -E2BIG);
+	expect(EINTR);
+	expect(0);
+	assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, argument, RETRY_IOCTL_INPUT_MAX), 0);
 }
 
 int main(void)
@@ -74,6 +99,8 @@ int main(void)
 		MOCKED_TEST(test_interrupted_call_is_made_again),
 		MOCKED_TEST(test_other_errors_are_final),
 		MOCKED_TEST(test_error_after_interruption),
+		MOCKED_TEST(test_answer_without_input),
+		MOCKED_TEST(test_input_that_cannot_be_kept),
 	};
 
 	return cmocka_run_group_tests_name("retry-ioctl", tests, NULL, NULL);

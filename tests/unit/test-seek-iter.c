@@ -203,6 +203,31 @@ static void test_interrupted_call_is_made_again(void **state)
 	assert_end(false);
 }
 
+/* The answer to where the data ends wraps around, and is none of the errors. */
+static void test_answer_that_wraps_around(void **state)
+{
+	static const struct seek_call list[] = {
+		{ 0, SEEK_DATA, INT64_MAX - 4095, 0 },
+		{ INT64_MAX - 4095, SEEK_HOLE, INT64_MIN, 0 },
+	};
+
+	(void)state;
+	START(WHOLE_FILE, INT64_MAX, list);
+	assert_next(0, INT64_MAX - 4095, false);
+	assert_next(INT64_MAX - 4095, 4095, true);
+	assert_end(false);
+}
+
+static void test_negative_answer(void **state)
+{
+	static const struct seek_call list[] = { { 0, SEEK_DATA, -2, 0 } };
+	struct seek_segment segment;
+
+	(void)state;
+	START(WHOLE_FILE, 9, list);
+	assert_int_equal(seek_iter_next(&iter, &segment), -EPROTO);
+}
+
 static void test_errors_are_passed_on(void **state)
 {
 	static const struct seek_call invalid[] = { { 0, SEEK_DATA, -1, EINVAL } };
@@ -236,6 +261,9 @@ static void test_answer_before_the_position(void **state)
 	assert_error(-EPROTO);
 }
 
+/* How many calls in a row may lead nowhere. */
+#define STALLS 16
+
 /* Data where data was just denied, and the other way round, for ever. */
 static void test_no_progress(void **state)
 {
@@ -248,7 +276,14 @@ static void test_no_progress(void **state)
 	START(WHOLE_FILE, 9, list);
 	assert_next(0, 5, false);
 	assert_error(-EPROTO);
-	assert_true(next_call < ARRAY_SIZE(list));
+	assert_int_equal(next_call, 1 + STALLS + 1);
+
+	/* one less is a change yet */
+	list[STALLS + 1] = (struct seek_call){ 5, SEEK_HOLE, 9, 0 };
+	start(WHOLE_FILE, 9, list, STALLS + 2);
+	assert_next(0, 5, false);
+	assert_next(5, 4, true);
+	assert_end(true);
 }
 
 static void test_file_that_was_punched_and_filled(void **state)
@@ -270,6 +305,50 @@ static void test_file_that_was_punched_and_filled(void **state)
 	assert_next(4, 2, false);
 	assert_next(6, 2, true);
 	assert_next(8, 1, true);
+	assert_end(true);
+}
+
+/* One change alone: each of them has to be noticed for itself. */
+static void test_file_that_was_punched(void **state)
+{
+	static const struct seek_call at_the_start[] = {
+		{ 0, SEEK_DATA, 0, 0 },
+		/* a hole by now */
+		{ 0, SEEK_HOLE, 0, 0 },
+		{ 0, SEEK_DATA, 9, 0 },
+	};
+	static const struct seek_call within[] = {
+		{ 0, SEEK_DATA, 4, 0 },
+		/* a hole by now */
+		{ 4, SEEK_HOLE, 4, 0 },
+		{ 4, SEEK_DATA, 9, 0 },
+	};
+
+	(void)state;
+	START(WHOLE_FILE, 9, at_the_start);
+	assert_next(0, 9, false);
+	assert_end(true);
+
+	START(WHOLE_FILE, 9, within);
+	assert_next(0, 4, false);
+	assert_next(4, 5, false);
+	assert_end(true);
+}
+
+static void test_file_that_was_filled(void **state)
+{
+	static const struct seek_call list[] = {
+		{ 0, SEEK_DATA, 0, 0 },
+		{ 0, SEEK_HOLE, 4, 0 },
+		/* data by now */
+		{ 4, SEEK_DATA, 4, 0 },
+		{ 4, SEEK_HOLE, 9, 0 },
+	};
+
+	(void)state;
+	START(WHOLE_FILE, 9, list);
+	assert_next(0, 4, true);
+	assert_next(4, 5, true);
 	assert_end(true);
 }
 
@@ -393,10 +472,14 @@ int main(void)
 		cmocka_unit_test(test_largest_file),
 		cmocka_unit_test(test_range_cuts_both_ends),
 		cmocka_unit_test(test_interrupted_call_is_made_again),
+		cmocka_unit_test(test_answer_that_wraps_around),
+		cmocka_unit_test(test_negative_answer),
 		cmocka_unit_test(test_errors_are_passed_on),
 		cmocka_unit_test(test_answer_before_the_position),
 		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_file_that_was_punched_and_filled),
+		cmocka_unit_test(test_file_that_was_punched),
+		cmocka_unit_test(test_file_that_was_filled),
 		cmocka_unit_test(test_file_that_got_shorter),
 		cmocka_unit_test(test_file_that_grew),
 		cmocka_unit_test(test_each_call_is_timed),

@@ -69,6 +69,20 @@ static void test_equal_ones_by_name(void **state)
 	send_top_free(top);
 }
 
+/* Where there is room for one only, the one that came first stays. */
+static void test_tie(void **state)
+{
+	struct send_top *top = new_top(1);
+
+	(void)state;
+	add(top, "first", 5);
+	add(top, "second", 5);
+	expect_list(top, "first:5");
+	add(top, "third", 6);
+	expect_list(top, "third:6");
+	send_top_free(top);
+}
+
 static void test_sums_do_not_wrap(void **state)
 {
 	struct send_top *top = new_top(1);
@@ -169,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_most),
 		cmocka_unit_test(test_equal_ones_by_name),
+		cmocka_unit_test(test_tie),
 		cmocka_unit_test(test_sums_do_not_wrap),
 		cmocka_unit_test(test_rename),
 		cmocka_unit_test(test_rename_to_the_longest_path),

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# quickstart, with a package manager, a configure and a make that only say what they were asked.
+
+bats_require_minimum_version 1.5.0
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+export LC_ALL=C.UTF-8
+
+# stub FILE LINE...: a shell script
+stub() {
+    local file=$1
+
+    shift
+    printf '%s\n' '#!/bin/sh' "$@" >"$file"
+    chmod 755 "$file"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir tree bin
+    cp "$top_srcdir/quickstart" tree/
+    export CALLS=$BATS_TEST_TMPDIR/calls PACKAGES=$BATS_TEST_TMPDIR/packages
+    # shellcheck disable=SC2016 # scripts
+    {
+        stub bin/dpkg-query 'case $3 in "\${db:Status-Status}") printf installed ;; *) cat "$PACKAGES" ;; esac'
+        stub tree/configure 'echo configure >>"$CALLS"' \
+            'printf "#!/bin/sh\necho config.status \$* >>$CALLS\n" >config.status' 'chmod 755 config.status' ': >Makefile'
+        stub bin/make 'echo "make $*" >>"$CALLS"' 'case "$*" in *"$FAILING"*) exit 1 ;; esac'
+    }
+    export FAILING=nothing
+    PATH=$PWD/bin:$PATH
+    echo 'bats 1.8 installed' >"$PACKAGES"
+    : >calls
+}
+
+configured() {
+    grep -E '^config' calls || true
+}
+
+@test "it configures once" {
+    run -0 tree/quickstart build
+    run -0 tree/quickstart build
+    [ "$(configured)" = configure ]
+}
+
+@test "it configures again after packages were added" {
+    run -0 tree/quickstart build
+    echo 'libcmocka-dev 1.1 installed' >>"$PACKAGES"
+    run -0 tree/quickstart build
+    [ "$(configured)" = "$(printf '%s\n' configure 'config.status --quiet --recheck' 'config.status --quiet')" ]
+    run -0 tree/quickstart build
+    [ "$(configured | wc -l)" -eq 3 ]
+}
+
+@test "it configures again after a program came by itself" {
+    run -0 tree/quickstart build
+    mkdir more
+    stub more/bats
+    PATH=$PWD/more:$PATH run -0 tree/quickstart build
+    [ "$(configured | wc -l)" -eq 3 ]
+}
+
+@test "it configures again what was configured by hand" {
+    mkdir tree/build
+    (cd tree/build && ../configure)
+    run -0 tree/quickstart build
+    [ "$(configured | wc -l)" -eq 3 ]
+}
+
+# As root on a machine that has what the tests need.
+check() {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    grep -qw btrfs /proc/filesystems || skip "no btrfs in this kernel"
+    losetup --find >/dev/null 2>&1 || skip "no loop device"
+    run tree/quickstart check
+}
+
+@test "check fails where the tests fail, and after that tells of all of them" {
+    FAILING=check-TESTS check
+    [ "$status" -eq 1 ]
+    [ "$(tail -n 1 calls)" = "make --silent check-results RESULTS_FLAGS=--strict" ]
+}
+
+@test "check fails where a test was skipped without need" {
+    FAILING=check-results check
+    [ "$status" -eq 1 ]
+    FAILING=nothing check
+    [ "$status" -eq 0 ]
+}

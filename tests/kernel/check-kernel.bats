@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# check-kernel, with tests, kernels and guests of its own that do nothing.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
+bats_require_minimum_version 1.5.0
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+export LC_ALL=C.UTF-8
+
+# fail MESSAGE...: what the test expected and did not get
+fail() {
+    printf '%s\n' "$@" >&2
+    return 1
+}
+
+# write_program FILE LINE...: of sh
+write_program() {
+    local file=$1
+
+    shift
+    printf '%s\n' '#!/bin/sh' "$@" >"$file"
+    chmod +x "$file"
+}
+
+# write_fault NAME [HEADER]
+write_fault() {
+    printf 'A fault.\n%s\n---\n' "${2-Fastpath-Finding: data (from )?[0-9]+}" >"$TESTS/mutants/$1.patch"
+}
+
+# A series with one feature, and a fault in it.
+setup() {
+    local test
+
+    ROOT=$BATS_TEST_TMPDIR/root
+    TESTS=$ROOT/tests/kernel
+    SCRIPTS=$ROOT/kernel/scripts
+    export TMPDIR=$BATS_TEST_TMPDIR/scratch HOME=$BATS_TEST_TMPDIR
+    mkdir -p "$TESTS/mutants" "$SCRIPTS" "$ROOT/kernel/bases" "$ROOT/kernel/6.1" "$TMPDIR"
+    cp "$top_srcdir/tests/kernel/check-kernel" "$TESTS"
+    cp "$top_srcdir/kernel/scripts/common.sh" "$SCRIPTS"
+    : >"$ROOT/kernel/bases/6.1.conf"
+    printf '%s\n' 2001-one.patch 9201-count.patch >"$ROOT/kernel/6.1/series"
+    write_fault 6.1-seek-one
+
+    for test in seek-maps log-power-cuts counters status fewer-steps debug-suite send-differential; do
+        write_program "$TESTS/$test" "echo $test \"\$@\""
+    done
+    write_program "$SCRIPTS/check" 'echo check "$@"'
+    # Named as what it has: a variant, or a fault.
+    # shellcheck disable=SC2016 # it is source
+    write_program "$SCRIPTS/build" 'for word; do :; done' \
+        'case "$*" in *--patch*) echo faulty ;; *--debug*) echo debug ;; *) echo "${word##*:}" ;; esac'
+    # Its command is what comes after "--".
+    # shellcheck disable=SC2016 # it is source
+    write_program "$SCRIPTS/boot" 'while [ "$1" != -- ]; do kernel=$1; shift; done' 'shift' 'KERNEL=$kernel exec "$@"'
+    under_fault 3 'seed 1: /mnt/file-0: kept descriptor: data 3 is (0, 4096), not None'
+}
+
+# under_fault STATUS TEXT: what seek-maps tells under a faulty kernel
+under_fault() {
+    write_program "$TESTS/seek-maps" "[ \"\$KERNEL\" = faulty ] || exit 0" "echo '$2' >&2" "exit $1"
+}
+
+check_kernel() {
+    run "$TESTS/check-kernel" --program /bin/true "$@" 6.1
+}
+
+# expect_failed STEP...: these and no others
+expect_failed() {
+    # shellcheck disable=SC2154 # bats' run sets them
+    [ "$status" -eq 1 ] || fail "status $status" "$output"
+    [ "$(grep ^FAILED: <<<"$output")" = "$(printf 'FAILED: %s\n' "$@")" ] || fail "not what was expected to fail" "$output"
+}
+
+@test "all passes, and the fault is noticed" {
+    check_kernel
+    [ "$status" -eq 0 ] || fail "$output"
+    [[ $output == *"6.1-seek-one.patch"*"not None"*"6.1: faults in what lseek finds are noticed: passed"* ]]
+    [[ $output == *$'\nall passed' ]]
+}
+
+@test "a test that crashes has not noticed a fault" {
+    for found in 1 2 70 124 125; do
+        under_fault "$found" 'data 3 is a traceback'
+        check_kernel
+        expect_failed '6.1: faults in what lseek finds are noticed'
+    done
+}
+
+@test "a fault that has another effect than its own is not noticed" {
+    under_fault 3 'seed 1: /mnt/file-0: 0 bytes instead of 4096'
+    check_kernel
+    expect_failed '6.1: faults in what lseek finds are noticed'
+}
+
+@test "a fault that changes nothing is not noticed" {
+    under_fault 0 ''
+    check_kernel
+    expect_failed '6.1: faults in what lseek finds are noticed'
+}
+
+@test "a base without faults" {
+    rm "$TESTS/mutants/6.1-seek-one.patch"
+    check_kernel
+    expect_failed '6.1: faults in what lseek finds are noticed'
+    [[ $output == *"ERROR: there is no fault to notice: "* ]]
+}
+
+@test "a fault that does not say what has to be found" {
+    write_fault 6.1-seek-two 'Subject: a fault'
+    check_kernel
+    expect_failed '6.1: faults in what lseek finds are noticed'
+    [[ $output == *"ERROR: the fault does not say what has to be found: "* ]]
+}
+
+@test "every fault counts" {
+    write_fault 6.1-seek-two 'Fastpath-Finding: hole'
+    check_kernel
+    expect_failed '6.1: faults in what lseek finds are noticed'
+}
+
+@test "a feature without a test" {
+    printf '%s\n' 2001-one.patch 6001-six.patch 9201-count.patch >"$ROOT/kernel/6.1/series"
+    sed -i 's/^features=(/&[6]=new-one /' "$SCRIPTS/common.sh"
+    check_kernel
+    expect_failed '6.1: new-one: not tested'
+}
+
+@test "a series without patches, and one that counts nothing" {
+    : >"$ROOT/kernel/6.1/series"
+    check_kernel
+    expect_failed '6.1: a series without features: not tested'
+    echo 2001-one.patch >"$ROOT/kernel/6.1/series"
+    check_kernel
+    expect_failed '6.1: a series without features: not tested'
+}
+
+@test "what status tells needs the program" {
+    run "$TESTS/check-kernel" 6.1
+    expect_failed '6.1: what status tells, without --program: not tested'
+}
+
+@test "a debug guest that fails" {
+    write_program "$TESTS/debug-suite" 'exit 1'
+    check_kernel
+    expect_failed '6.1: under the debug kernel'
+}
+
+@test "--quick says what it leaves out" {
+    write_program "$TESTS/debug-suite" 'exit 1'
+    check_kernel --quick
+    [ "$status" -eq 0 ] || fail "$output"
+    [ "$(grep '^left out: ' <<<"$output")" = "$(printf 'left out: 6.1: %s\n' 'the debug kernel' \
+        'each patch built on its own' 'what status tells of a kernel with one feature off')" ]
+    [[ $output == *"check --whole-series 6.1"* ]]
+    [[ $output == *$'\nall passed that was not left out' ]]
+    # faults are noticed all the same
+    under_fault 1 'data 3 is a traceback'
+    check_kernel --quick
+    expect_failed '6.1: faults in what lseek finds are noticed'
+}
