@@ -20,6 +20,13 @@ int child_run(const char *path, char *const *argv, int *ret_wait_status);
 int child_run_silently(const char *path, char *const *argv, int *ret_wait_status);
 
 /*
+ * The same with nothing to read, and keep the first SIZE bytes that it writes to standard error.
+ * The rest, and what it writes to standard output, is lost.
+ */
+int child_run_errors(const char *path, char *const *argv, char *buffer, size_t size,
+		     size_t *ret_length, int *ret_wait_status);
+
+/*
  * Run a program to its end with nothing to read, and keep the first SIZE bytes that it writes to
  * standard output; it is cut off from writing more. What it says on standard error is lost.
  * Returns 0, however the program ended, or a negative errno as above (never -ECHILD).

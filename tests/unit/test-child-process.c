@@ -2,11 +2,13 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "child-process.h"
 #include "test.h"
@@ -100,18 +102,47 @@ static void test_run(void **state)
 	assert_int_equal(WTERMSIG(wait_status), SIGTERM);
 }
 
-static void test_run_silently(void **state)
+/* Run SCRIPT and compare what it wrote as errors, up to SIZE bytes, and its exit status. */
+static void assert_errors(const char *script, size_t size, const char *expected, int exit_status)
 {
-	char *const argv[] = {
-		"sh", "-c",
-		"cat && [ /dev/fd/1 -ef /dev/null ] && [ /dev/fd/2 -ef /dev/null ] && exit 5", NULL
-	};
+	char *const argv[] = { "sh", "-c", (char *)script, NULL };
+	char buffer[128];
 	int wait_status;
+	size_t length;
+
+	assert_true(size <= sizeof(buffer));
+	assert_int_equal(child_run_errors(SHELL, argv, buffer, size, &length, &wait_status), 0);
+	assert_int_equal(length, strlen(expected));
+	assert_memory_equal(buffer, expected, length);
+	assert_true(WIFEXITED(wait_status));
+	assert_int_equal(WEXITSTATUS(wait_status), exit_status);
+}
+
+static void test_run_errors(void **state)
+{
+	(void)state;
+	assert_errors("cat && [ /dev/fd/1 -ef /dev/null ] && exit 5", 128, "", 5);
+	assert_errors("echo lost; printf one >&2; sleep 0.05; printf two >&2; exit 1", 128,
+		      "onetwo", 1);
+	/* It writes more than a pipe holds, and still ends by itself. */
+	assert_errors("head -c 200000 /dev/zero | tr '\\0' x >&2 && exit 4", 3, "xxx", 4);
+}
+
+/* A program without standard files hands one of their descriptors to the pipe. */
+static void test_run_errors_with_closed_files(void **state)
+{
+	int saved[3];
 
 	(void)state;
-	assert_int_equal(child_run_silently(SHELL, argv, &wait_status), 0);
-	assert_true(WIFEXITED(wait_status));
-	assert_int_equal(WEXITSTATUS(wait_status), 5);
+	for (int fd = 0; fd < 3; fd++) {
+		saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+		close(fd);
+	}
+	assert_errors("echo lost; echo text >&2", 128, "text\n", 0);
+	for (int fd = 0; fd < 3; fd++) {
+		dup2(saved[fd], fd);
+		close(saved[fd]);
+	}
 }
 
 /* What is returned stays untouched. */
@@ -123,7 +154,9 @@ static void assert_fails(const char *path, int expected)
 	int wait_status = 42;
 
 	assert_int_equal(child_run(path, argv, &wait_status), expected);
-	assert_int_equal(child_run_silently(path, argv, &wait_status), expected);
+	assert_int_equal(
+		child_run_errors(path, argv, buffer, sizeof(buffer), &length, &wait_status),
+		expected);
 	assert_int_equal(child_capture(path, argv, buffer, sizeof(buffer), &length), expected);
 	assert_int_equal(wait_status, 42);
 	assert_int_equal(length, 42);
@@ -166,7 +199,8 @@ int main(void)
 		cmocka_unit_test(test_capture_with_sigchld_ignored),
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_run),
-		cmocka_unit_test(test_run_silently),
+		cmocka_unit_test(test_run_errors),
+		cmocka_unit_test(test_run_errors_with_closed_files),
 		cmocka_unit_test(test_cannot_execute),
 		cmocka_unit_test(test_find),
 	};
