@@ -108,7 +108,6 @@ struct report {
 	bool has_counters;
 	struct counters counters;
 	struct measured measured[FEATURE_COUNT];
-	struct interrupts interrupts;
 	int status;
 };
 
@@ -160,38 +159,42 @@ static void announce(const struct arguments *arguments)
 	CLEANUP_FREE char *quoted = quote_name(arguments->measure);
 
 	if (arguments->global->verbosity >= 0)
-		warning("making some thousand files%s for a while in %s",
-			geteuid() == 0 ? ", subvolumes and an image to mount" : " and subvolumes",
+		warning("making %ssome thousand files and subvolumes%s for a while in %s",
+			geteuid() == 0 ? "an image, and " : "", geteuid() == 0 ? " in it," : "",
 			quoted ? quoted : "?");
 }
 
-static void complain_of_measuring(const struct report *report, enum feature_id id, int err)
+static void complain_of_measuring(const struct report *report, enum feature_id id, int err,
+				  const struct probe_failure *failure)
 {
-	char action[64];
+	CLEANUP_FREE char *quoted = quote_name(report->arguments->measure);
+	CLEANUP_FREE char *said = escape_name(failure->said);
 
-	snprintf(action, sizeof(action), "cannot measure %s in", features[id].name);
-	error_path(action, report->arguments->measure, err);
+	error("cannot measure %s in %s: %s%s%s", features[id].name, quoted ? quoted : "?",
+	      failure->step ? failure->step : "", failure->step ? ": " : "",
+	      said && *said ? said : strerror(-err));
 }
 
 #define NEEDS_ROOT "mounting an image needs root"
 
 static bool can_measure(enum feature_id id)
 {
-	return !feature_probes[id].needs_root || geteuid() == 0;
+	return !feature_probe_needs_root(&feature_probes[id]) || geteuid() == 0;
 }
 
 /* Returns 0 or a negative errno, and complains; a signal is not complained of. */
-static int measure_feature(struct report *report, enum feature_id id,
-			   const struct probe_directory *directory)
+static int measure_feature(struct report *report, enum feature_id id, int directory_fd,
+			   struct interrupts *interrupts)
 {
 	const struct feature_probe *probe = &feature_probes[id];
 	struct measured *measured = &report->measured[id];
+	struct probe_failure failure;
 	int ret;
 
-	ret = probe->run(directory, &report->interrupts, &measured->cost);
+	ret = feature_measure(probe, directory_fd, interrupts, &measured->cost, &failure);
 	if (ret < 0) {
 		if (ret != -EINTR)
-			complain_of_measuring(report, id, ret);
+			complain_of_measuring(report, id, ret, &failure);
 		return ret;
 	}
 	measured->done = true;
@@ -201,11 +204,26 @@ static int measure_feature(struct report *report, enum feature_id id,
 	return 0;
 }
 
+/* A signal that comes meanwhile ends the program once nothing is left. */
+static void measure_each(struct report *report, int directory_fd)
+{
+	struct interrupts interrupts;
+	int ret = 0;
+
+	interrupts_hold(&interrupts);
+	for (size_t i = 0; i < FEATURE_COUNT && ret != -EINTR; i++) {
+		if (!can_measure(i))
+			continue;
+		ret = measure_feature(report, i, directory_fd, &interrupts);
+		if (ret < 0)
+			report->status = STATUS_ERROR;
+	}
+	interrupts_release(&interrupts);
+}
+
 static void measure_features(struct report *report)
 {
 	CLEANUP_CLOSE int fd = open_directory(report->arguments->measure);
-	const struct probe_directory directory = { report->arguments->measure, fd };
-	int ret = 0;
 
 	if (fd < 0) {
 		report->status = STATUS_ERROR;
@@ -217,13 +235,7 @@ static void measure_features(struct report *report)
 		return;
 	}
 	announce(report->arguments);
-	for (size_t i = 0; i < FEATURE_COUNT && ret != -EINTR; i++) {
-		if (!can_measure(i))
-			continue;
-		ret = measure_feature(report, i, &directory);
-		if (ret < 0)
-			report->status = STATUS_ERROR;
-	}
+	measure_each(report, fd);
 }
 
 /* What is not known is not there for certain either, so it is no answer to --check. */
@@ -508,9 +520,7 @@ static int print(const struct report *report)
 static int run(const struct arguments *arguments)
 {
 	struct report report = { .arguments = arguments };
-	int status;
 
-	interrupts_hold(&report.interrupts);
 	uname(&report.kernel);
 	feature_status_read(NULL, report.kernel.release, report.statuses);
 	if (arguments->measure)
@@ -520,10 +530,7 @@ static int run(const struct arguments *arguments)
 	if (arguments->check)
 		check(&report);
 
-	status = print(&report);
-	fflush(stdout);
-	interrupts_release(&report.interrupts);
-	return status;
+	return print(&report);
 }
 
 int status_run(int argc, char **argv, struct global_options *global)

@@ -65,18 +65,6 @@ static int spawn_into(const char *path, char *const *argv, int output, int outpu
 	return ret;
 }
 
-int child_run_silently(const char *path, char *const *argv, int *ret_wait_status)
-{
-	CLEANUP_CLOSE int output = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	pid_t pid;
-	int ret;
-
-	if (output < 0)
-		return -errno;
-	ret = spawn_into(path, argv, output, STDOUT_FILENO, &pid);
-	return ret < 0 ? ret : wait_for(pid, ret_wait_status);
-}
-
 static int read_all(int fd, char *buffer, size_t size, size_t *ret_length)
 {
 	size_t length = 0;

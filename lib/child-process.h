@@ -16,9 +16,6 @@
  */
 int child_run(const char *path, char *const *argv, int *ret_wait_status);
 
-/* The same with nothing to read, and what it says is lost. */
-int child_run_silently(const char *path, char *const *argv, int *ret_wait_status);
-
 /*
  * The same with nothing to read, and keep the first SIZE bytes that it writes to standard error.
  * The rest, and what it writes to standard output, is lost.

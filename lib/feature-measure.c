@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 #include "feature-measure.h"
 #include "least-time.h"
 #include "mul-div.h"
+#include "probe-folder.h"
+#include "probe-image.h"
 
 /* A tick is 1 ms at least. */
 #define COARSEST_STEP_NS 100000
@@ -32,16 +37,14 @@ const struct feature_probe feature_probes[FEATURE_COUNT] = {
 		.absent_above = 500,
 	},
 	[FEATURE_SEND_READA] = {
-		.run = probe_send_reada,
-		.needs_root = true,
+		.run_on_image = probe_send_reada,
 		.unit = "bytes",
 		.what = "reads left behind a leaf in memory, against those elsewhere",
 		.present_below = 20,
 		.absent_above = 30,
 	},
 	[FEATURE_NOCOW_CSUM] = {
-		.run = probe_nocow_csum,
-		.needs_root = true,
+		.run_on_image = probe_nocow_csum,
 		.unit = "ns",
 		.what = "whether 32 MiB have checksums, against 64 KiB",
 		.present_below = 150,
@@ -52,6 +55,91 @@ const struct feature_probe feature_probes[FEATURE_COUNT] = {
 bool feature_clock_is_fine(void)
 {
 	return least_time_step() <= COARSEST_STEP_NS;
+}
+
+bool feature_probe_needs_root(const struct feature_probe *probe)
+{
+	return probe->run_on_image;
+}
+
+static int run_on_image(const struct feature_probe *probe, int directory_fd,
+			struct interrupts *interrupts, struct feature_cost *ret_cost,
+			struct probe_failure *failure)
+{
+	struct probe_image image;
+	int ret;
+
+	ret = probe_image_new(directory_fd, failure, &image);
+	if (ret < 0)
+		return ret;
+	ret = probe_interrupted(interrupts);
+	if (ret == 0)
+		ret = probe_image_mount(&image);
+	if (ret == 0)
+		ret = probe->run ? probe->run(image.root_fd, interrupts, ret_cost)
+				 : probe->run_on_image(&image, interrupts, ret_cost);
+	probe_image_free(&image);
+	return ret;
+}
+
+static int run_in_folder(const struct feature_probe *probe, int directory_fd,
+			 struct interrupts *interrupts, struct feature_cost *ret_cost,
+			 struct probe_failure *failure)
+{
+	struct probe_folder folder;
+	int ret, removed;
+
+	ret = probe_folder_new(directory_fd, &folder);
+	if (ret < 0) {
+		failure->step = "cannot make a folder";
+		return ret;
+	}
+	ret = probe->run(folder.fd, interrupts, ret_cost);
+	removed = probe_folder_remove(&folder);
+	if (ret < 0 || removed == 0)
+		return ret;
+	failure->step = "cannot remove the folder that was made";
+	return removed;
+}
+
+/* Not so where the disk is full or read-only. */
+static bool has_no_images(int err)
+{
+	return err == -EPERM || err == -EACCES || err == -ENODEV || err == -ENOSYS ||
+	       err == -ENOPKG;
+}
+
+static int run_as_root(const struct feature_probe *probe, int directory_fd,
+		       struct interrupts *interrupts, struct feature_cost *ret_cost,
+		       struct probe_failure *failure)
+{
+	int ret = run_on_image(probe, directory_fd, interrupts, ret_cost, failure);
+
+	if (!has_no_images(ret) || !probe->run || !probe_folder_is_safe_in(directory_fd))
+		return ret;
+	*failure = (struct probe_failure){ 0 };
+	return run_in_folder(probe, directory_fd, interrupts, ret_cost, failure);
+}
+
+int feature_measure(const struct feature_probe *probe, int directory_fd,
+		    struct interrupts *interrupts, struct feature_cost *ret_cost,
+		    struct probe_failure *ret_failure)
+{
+	struct probe_failure failure = { 0 };
+	struct feature_cost cost;
+	int ret;
+
+	if (geteuid() == 0)
+		ret = run_as_root(probe, directory_fd, interrupts, &cost, &failure);
+	else if (probe->run)
+		ret = run_in_folder(probe, directory_fd, interrupts, &cost, &failure);
+	else
+		ret = -EPERM;
+	if (ret < 0)
+		*ret_failure = failure;
+	else
+		*ret_cost = cost;
+	return ret;
 }
 
 uint64_t feature_cost_percent(const struct feature_cost *cost)

@@ -13,18 +13,29 @@ struct feature_cost {
 	uint64_t reference;
 };
 
-/* Where a probe may make files, on btrfs. */
-struct probe_directory {
-	const char *path;
-	int fd;
+#define PROBE_SAID_SIZE 256
+
+/* What failed, where an errno alone does not tell. */
+struct probe_failure {
+	/* "cannot mount the image"; NULL: the run itself */
+	const char *step;
+	/* what another program said of it, unescaped; "" if nothing */
+	char said[PROBE_SAID_SIZE];
 };
 
 /*
- * A small run in DIRECTORY, which leaves nothing behind, whatever it returns: 0, -EINTR after a
- * signal that INTERRUPTS holds, or a negative errno.
+ * A small run in the directory DIRECTORY_FD on btrfs, which no other user may enter. It leaves
+ * nothing in there, whatever it returns: 0, -EINTR after a signal that INTERRUPTS holds, or a
+ * negative errno.
  */
-typedef int feature_probe_run(const struct probe_directory *directory,
-			      struct interrupts *interrupts, struct feature_cost *ret_cost);
+typedef int feature_probe_run(int directory_fd, struct interrupts *interrupts,
+			      struct feature_cost *ret_cost);
+
+struct probe_image;
+
+/* The same on IMAGE, new and mounted, which is thrown away afterwards. */
+typedef int feature_probe_run_on_image(struct probe_image *image, struct interrupts *interrupts,
+				       struct feature_cost *ret_cost);
 
 /* Nanoseconds: whether extents are shared that a snapshot shares; and mapping them without that. */
 feature_probe_run probe_fiemap_leaf;
@@ -40,15 +51,14 @@ feature_probe_run probe_log_dir;
 
 /*
  * Bytes: what is left to be read from the disk of the leaves behind one that was in memory when a
- * full send came to it; and of leaves that it has not come to. Mounts an image of its own: needs
- * CAP_SYS_ADMIN, loop devices, and mkfs.btrfs in $PATH (-ENOPKG).
+ * full send came to it; and of leaves that it has not come to.
  */
-feature_probe_run probe_send_reada;
+feature_probe_run_on_image probe_send_reada;
 
 /*
  * Nanoseconds: finding out that a large range has checksums, so that it cannot be written in place;
- * and a small one. Needs what probe_send_reada() needs.
+ * and a small one.
  */
-feature_probe_run probe_nocow_csum;
+feature_probe_run_on_image probe_nocow_csum;
 
 #endif

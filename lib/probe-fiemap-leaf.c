@@ -16,47 +16,9 @@
 #include "subvolume.h"
 
 #define SHARED_EXTENTS 2000
+#define SUBVOLUME "subvolume"
 #define SNAPSHOT "snapshot"
 #define SHARED_FILE "extents"
-
-struct snapshotted {
-	int parent_fd;
-	int fd;
-	char name[PROBE_NAME_SIZE];
-};
-
-static int make_snapshotted(int parent_fd, struct snapshotted *subvolume)
-{
-	int ret;
-
-	*subvolume = (struct snapshotted){ .parent_fd = parent_fd, .fd = -1 };
-	ret = probe_name(subvolume->name);
-	if (ret == 0)
-		ret = subvolume_errno(
-			btrfs_util_create_subvolume_fd(parent_fd, subvolume->name, 0, NULL, NULL));
-	if (ret < 0)
-		return ret;
-	subvolume->fd = openat(parent_fd, subvolume->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return subvolume->fd < 0 ? -errno : 0;
-}
-
-/* Empty subvolumes can be removed as directories, by everybody who made them. */
-static int remove_snapshotted(struct snapshotted *subvolume)
-{
-	int ret = 0;
-
-	if (subvolume->fd >= 0) {
-		ret = probe_remove(subvolume->fd, SNAPSHOT "/" SHARED_FILE, 0);
-		if (ret == 0)
-			ret = probe_remove(subvolume->fd, SNAPSHOT, AT_REMOVEDIR);
-		if (ret == 0)
-			ret = probe_remove(subvolume->fd, SHARED_FILE, 0);
-		close(subvolume->fd);
-	}
-	if (ret == 0)
-		ret = probe_remove(subvolume->parent_fd, subvolume->name, AT_REMOVEDIR);
-	return ret;
-}
 
 static int map_without_check(int fd, void *data)
 {
@@ -89,12 +51,31 @@ static int time_shared(int fd, struct feature_cost *ret_cost)
 	return ret;
 }
 
-static int snapshot_and_time(const struct snapshotted *subvolume, struct interrupts *interrupts,
+static int snapshot_and_time(int subvolume_fd, int fd, struct interrupts *interrupts,
 			     struct feature_cost *ret_cost)
 {
+	int ret, removed;
+
+	ret = subvolume_errno(btrfs_util_create_snapshot_fd2(subvolume_fd, subvolume_fd, SNAPSHOT,
+							     0, NULL, NULL));
+	if (ret < 0)
+		return ret;
+	ret = probe_interrupted(interrupts);
+	if (ret == 0)
+		ret = time_shared(fd, ret_cost);
+	/* Empty subvolumes can be removed as directories, by everybody who made them. */
+	removed = probe_remove(subvolume_fd, SNAPSHOT "/" SHARED_FILE, 0);
+	if (removed == 0)
+		removed = probe_remove(subvolume_fd, SNAPSHOT, AT_REMOVEDIR);
+	return ret < 0 ? ret : removed;
+}
+
+static int write_and_time(int subvolume_fd, struct interrupts *interrupts,
+			  struct feature_cost *ret_cost)
+{
 	CLEANUP_CLOSE int fd =
-		openat(subvolume->fd, SHARED_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	int ret;
+		openat(subvolume_fd, SHARED_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int ret, removed;
 
 	if (fd < 0)
 		return -errno;
@@ -103,22 +84,31 @@ static int snapshot_and_time(const struct snapshotted *subvolume, struct interru
 	if (ret == 0)
 		ret = probe_write_every_other(fd, 1, SHARED_EXTENTS / 2);
 	if (ret == 0)
-		ret = subvolume_errno(btrfs_util_create_snapshot_fd2(subvolume->fd, subvolume->fd,
-								     SNAPSHOT, 0, NULL, NULL));
-	if (ret == 0)
-		ret = probe_interrupted(interrupts);
-	return ret < 0 ? ret : time_shared(fd, ret_cost);
+		ret = snapshot_and_time(subvolume_fd, fd, interrupts, ret_cost);
+	removed = probe_remove(subvolume_fd, SHARED_FILE, 0);
+	return ret < 0 ? ret : removed;
 }
 
-int probe_fiemap_leaf(const struct probe_directory *directory, struct interrupts *interrupts,
+static int time_in_subvolume(int directory_fd, struct interrupts *interrupts,
+			     struct feature_cost *ret_cost)
+{
+	CLEANUP_CLOSE int fd =
+		openat(directory_fd, SUBVOLUME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : write_and_time(fd, interrupts, ret_cost);
+}
+
+int probe_fiemap_leaf(int directory_fd, struct interrupts *interrupts,
 		      struct feature_cost *ret_cost)
 {
-	struct snapshotted subvolume;
 	int ret, removed;
 
-	ret = make_snapshotted(directory->fd, &subvolume);
-	if (ret == 0)
-		ret = snapshot_and_time(&subvolume, interrupts, ret_cost);
-	removed = remove_snapshotted(&subvolume);
+	errno = 0;
+	ret = subvolume_errno(
+		btrfs_util_create_subvolume_fd(directory_fd, SUBVOLUME, 0, NULL, NULL));
+	if (ret < 0)
+		return ret;
+	ret = time_in_subvolume(directory_fd, interrupts, ret_cost);
+	removed = probe_remove(directory_fd, SUBVOLUME, AT_REMOVEDIR);
 	return ret < 0 ? ret : removed;
 }

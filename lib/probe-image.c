@@ -3,213 +3,231 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libmount.h>
-#include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <linux/loop.h>
+#include <linux/major.h>
 
 #include "child-process.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "probe-image.h"
 
 /* Of a sparse file. A tenth of it is the largest extent there can be. */
 #define IMAGE_SIZE (1 << 30)
-#define IMAGE_FILE "image"
-#define MOUNT_POINT "mnt"
+#define ATTEMPTS 64
+#define RELEASE_WAITS 100
+#define RELEASE_WAIT_NS (10 * NANOSECONDS_PER_MILLISECOND)
 
-/*
- * The path of NAME in the image's folder, for what takes no descriptors. That of the parent's
- * descriptor in /proc would not do: it leads around what only this process has mounted. The caller
- * frees it.
- */
-static int path_of(const struct probe_image *image, const char *name, char **ret_path)
+static int fail(struct probe_failure *failure, const char *step, int err)
 {
-	char *path;
+	failure->step = step;
+	return err;
+}
 
-	if (asprintf(&path, "%s/%s/%s", image->parent->path, image->name, name) < 0)
-		return -ENOMEM;
-	*ret_path = path;
+static void close_once(int *fd)
+{
+	close_fd(fd);
+	*fd = -1;
+}
+
+static int make_file(struct probe_image *image, int directory_fd)
+{
+	/* O_EXCL: it can never be given a name. */
+	image->file_fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+	if (image->file_fd < 0 || ftruncate(image->file_fd, IMAGE_SIZE) < 0)
+		return fail(image->failure, "cannot make an image", -errno);
 	return 0;
 }
 
-static int hide_mounts(void)
+/* -- the loop device -- */
+
+static bool is_loop_device(int fd)
 {
-	if (unshare(CLONE_NEWNS) < 0)
-		return -errno;
-	/* Not so where the root is no mount point; others see ours then, which does no harm. */
-	mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL);
-	return 0;
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISBLK(status.st_mode) &&
+	       major(status.st_rdev) == LOOP_MAJOR;
 }
 
-static int open_folder(const struct probe_image *image)
+static int open_device(struct probe_image *image, int number)
 {
-	return openat(image->parent->fd, image->name,
-		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	snprintf(image->device, sizeof(image->device), "/dev/loop%d", number);
+	image->device_fd = open(image->device, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (image->device_fd < 0)
+		return errno == ENOENT ? -ENODEV : -errno;
+	return is_loop_device(image->device_fd) ? 0 : -ENODEV;
 }
 
-static int make_folder(const struct probe_image *image)
+static int attach_free(struct probe_image *image, int control_fd)
 {
-	CLEANUP_CLOSE int folder_fd = -1;
-	CLEANUP_CLOSE int image_fd = -1;
+	const struct loop_config config = {
+		.fd = image->file_fd,
+		.info.lo_flags = LO_FLAGS_AUTOCLEAR,
+	};
+	int number = ioctl(control_fd, LOOP_CTL_GET_FREE);
+	int ret;
 
-	if (mkdirat(image->parent->fd, image->name, 0700) < 0)
+	if (number < 0)
 		return -errno;
-	folder_fd = open_folder(image);
-	if (folder_fd < 0 || mkdirat(folder_fd, MOUNT_POINT, 0700) < 0)
-		return -errno;
-	image_fd = openat(folder_fd, IMAGE_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (image_fd < 0 || ftruncate(image_fd, IMAGE_SIZE) < 0)
-		return -errno;
-	return 0;
+	ret = open_device(image, number);
+	if (ret == 0 && ioctl(image->device_fd, LOOP_CONFIGURE, &config) < 0)
+		ret = -errno;
+	if (ret < 0)
+		close_once(&image->device_fd);
+	return ret;
 }
 
-static int make_filesystem(const struct probe_image *image)
+static int attach(struct probe_image *image)
+{
+	CLEANUP_CLOSE int control_fd = open("/dev/loop-control", O_RDWR | O_CLOEXEC);
+	int ret = -EBUSY;
+
+	if (control_fd < 0)
+		ret = errno == ENOENT ? -ENODEV : -errno;
+	/* Others may take the free one first. */
+	for (int i = 0; i < ATTEMPTS && control_fd >= 0 && ret == -EBUSY; i++)
+		ret = attach_free(image, control_fd);
+	return ret < 0 ? fail(image->failure, "cannot set up a loop device", ret) : 0;
+}
+
+/* -- the file system -- */
+
+/* Leaves of what mkfs.btrfs said the line that tells the error. */
+static void keep_reason(char said[PROBE_SAID_SIZE], int wait_status)
+{
+	const char *prefix = "ERROR: ";
+	const char *reason = strstr(said, prefix);
+
+	reason = reason ? reason + strlen(prefix) : said;
+	memmove(said, reason, strlen(reason) + 1);
+	said[strcspn(said, "\n")] = '\0';
+	if (*said)
+		return;
+	if (WIFSIGNALED(wait_status))
+		snprintf(said, PROBE_SAID_SIZE, "ended by signal %d", WTERMSIG(wait_status));
+	else
+		snprintf(said, PROBE_SAID_SIZE, "exit status %d", WEXITSTATUS(wait_status));
+}
+
+static int run_mkfs(struct probe_image *image, const char *program)
+{
+	char *const argv[] = { "mkfs.btrfs", "-q",     "-d",	      "single",
+			       "-m",	     "single", image->device, NULL };
+	char said[PROBE_SAID_SIZE];
+	int wait_status, ret;
+	size_t length;
+
+	ret = child_run_errors(program, argv, said, sizeof(said) - 1, &length, &wait_status);
+	if (ret < 0)
+		return fail(image->failure, "cannot run mkfs.btrfs", ret);
+	if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
+		return 0;
+	said[length] = '\0';
+	keep_reason(said, wait_status);
+	memcpy(image->failure->said, said, sizeof(said));
+	return fail(image->failure, "mkfs.btrfs failed", -EIO);
+}
+
+static int make_filesystem(struct probe_image *image)
 {
 	CLEANUP_FREE char *program = NULL;
-	CLEANUP_FREE char *path = NULL;
-	char *argv[] = { "mkfs.btrfs", "-q", "-d", "single", "-m", "single", NULL, NULL };
-	int status, ret;
-
-	ret = program_find(argv[0], &program);
-	if (ret < 0)
-		return ret == -ENOENT ? -ENOPKG : ret;
-	ret = path_of(image, IMAGE_FILE, &path);
-	if (ret < 0)
-		return ret;
-	argv[6] = path;
-	ret = child_run_silently(program, argv, &status);
-	if (ret < 0)
-		return ret;
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
-}
-
-static int make_image(const struct probe_directory *parent, struct probe_image *ret_image)
-{
 	int ret;
 
-	*ret_image = (struct probe_image){ .parent = parent, .root_fd = -1 };
-	ret = probe_name(ret_image->name);
-	if (ret == 0)
-		ret = hide_mounts();
-	if (ret == 0)
-		ret = make_folder(ret_image);
-	return ret < 0 ? ret : make_filesystem(ret_image);
+	ret = program_find("mkfs.btrfs", &program);
+	if (ret < 0)
+		return fail(image->failure, "cannot find mkfs.btrfs",
+			    ret == -ENOENT ? -ENOPKG : ret);
+	return run_mkfs(image, program);
 }
 
-static int mount_error(struct libmnt_context *context, int ret)
+int probe_image_new(int directory_fd, struct probe_failure *failure, struct probe_image *ret_image)
 {
-	if (mnt_context_syscall_called(context))
-		return -mnt_context_get_syscall_errno(context);
-	return ret == -MNT_ERR_LOOPDEV ? -ENODEV : -EIO;
-}
-
-static int mount_loop(const char *source, const char *target)
-{
-	struct libmnt_context *context = mnt_new_context();
+	struct probe_image image = {
+		.file_fd = -1,
+		.device_fd = -1,
+		.mount_fd = -1,
+		.root_fd = -1,
+		.failure = failure,
+	};
 	int ret;
 
-	if (!context)
-		return -ENOMEM;
-	ret = mnt_context_set_source(context, source);
+	ret = make_file(&image, directory_fd);
 	if (ret == 0)
-		ret = mnt_context_set_target(context, target);
+		ret = attach(&image);
 	if (ret == 0)
-		ret = mnt_context_set_fstype(context, "btrfs");
-	if (ret == 0)
-		ret = mnt_context_set_options(context, "loop");
-	if (ret == 0)
-		/* Nobody else is to see it. */
-		ret = mnt_context_disable_mtab(context, 1);
-	if (ret == 0) {
-		ret = mnt_context_mount(context);
-		if (ret)
-			ret = mount_error(context, ret);
-	}
-	mnt_free_context(context);
+		ret = make_filesystem(&image);
+	if (ret < 0)
+		probe_image_free(&image);
+	else
+		*ret_image = image;
 	return ret;
+}
+
+void probe_image_free(struct probe_image *image)
+{
+	close_once(&image->root_fd);
+	close_once(&image->mount_fd);
+	close_once(&image->device_fd);
+	close_once(&image->file_fd);
+}
+
+/* -- the mount -- */
+
+/* Returns the descriptor of a mount that is attached nowhere, or a negative errno. */
+static int mount_detached(const char *device)
+{
+	CLEANUP_CLOSE int context_fd = fsopen("btrfs", FSOPEN_CLOEXEC);
+	int fd;
+
+	if (context_fd < 0 || fsconfig(context_fd, FSCONFIG_SET_STRING, "source", device, 0) < 0 ||
+	    fsconfig(context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return -errno;
+	fd = fsmount(context_fd, FSMOUNT_CLOEXEC,
+		     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 int probe_image_mount(struct probe_image *image)
 {
-	CLEANUP_FREE char *source = NULL;
-	CLEANUP_FREE char *target = NULL;
-	int ret;
+	int ret = mount_detached(image->device);
 
-	ret = path_of(image, IMAGE_FILE, &source);
-	if (ret == 0)
-		ret = path_of(image, MOUNT_POINT, &target);
-	if (ret == 0)
-		ret = mount_loop(source, target);
 	if (ret < 0)
-		return ret;
-	image->root_fd = open(target, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (image->root_fd < 0) {
-		ret = -errno;
-		umount2(target, 0);
-	}
-	return ret;
+		return fail(image->failure, "cannot mount the image", ret);
+	image->mount_fd = ret;
+	image->root_fd = openat(image->mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (image->root_fd >= 0)
+		return 0;
+	ret = -errno;
+	close_once(&image->mount_fd);
+	return fail(image->failure, "cannot open the image's root directory", ret);
+}
+
+/* Returns 0 if nobody claims the device, as a file system does, else a negative errno. */
+static int try_claim(const char *device)
+{
+	CLEANUP_CLOSE int fd = open(device, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+	return fd < 0 ? -errno : 0;
 }
 
 int probe_image_unmount(struct probe_image *image)
 {
-	CLEANUP_FREE char *target = NULL;
+	const struct timespec wait = { .tv_nsec = RELEASE_WAIT_NS };
 	int ret;
 
-	if (image->root_fd < 0)
-		return 0;
-	ret = path_of(image, MOUNT_POINT, &target);
-	if (ret < 0)
-		return ret;
-	close(image->root_fd);
-	image->root_fd = -1;
-	return umount2(target, 0) < 0 ? -errno : 0;
-}
-
-int probe_image_open(const struct probe_image *image)
-{
-	CLEANUP_CLOSE int folder_fd = open_folder(image);
-	int fd;
-
-	if (folder_fd < 0)
-		return -errno;
-	fd = openat(folder_fd, IMAGE_FILE, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-static int remove_image(struct probe_image *image)
-{
-	int unmounted = probe_image_unmount(image);
-	CLEANUP_CLOSE int folder_fd = open_folder(image);
-	int ret;
-
-	if (unmounted < 0)
-		return unmounted;
-	if (folder_fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	ret = probe_remove(folder_fd, IMAGE_FILE, 0);
-	if (ret == 0)
-		ret = probe_remove(folder_fd, MOUNT_POINT, AT_REMOVEDIR);
-	return ret < 0 ? ret : probe_remove(image->parent->fd, image->name, AT_REMOVEDIR);
-}
-
-int probe_image_run(const struct probe_directory *directory, struct interrupts *interrupts,
-		    probe_image_work *work, struct feature_cost *ret_cost)
-{
-	struct probe_image image;
-	struct feature_cost cost;
-	int ret, removed;
-
-	ret = make_image(directory, &image);
-	if (ret == 0)
-		ret = probe_interrupted(interrupts);
-	if (ret == 0)
-		ret = work(&image, interrupts, &cost);
-	removed = remove_image(&image);
-	ret = ret < 0 ? ret : removed;
-	if (ret == 0)
-		*ret_cost = cost;
-	return ret;
+	close_once(&image->root_fd);
+	close_once(&image->mount_fd);
+	for (int i = 0; (ret = try_claim(image->device)) == -EBUSY && i < RELEASE_WAITS; i++)
+		nanosleep(&wait, NULL);
+	return ret < 0 ? fail(image->failure, "cannot unmount the image", ret) : 0;
 }

@@ -98,8 +98,7 @@ static int remove_folder(struct fsync_folder *folder)
 	return ret;
 }
 
-int probe_log_dir(const struct probe_directory *directory, struct interrupts *interrupts,
-		  struct feature_cost *ret_cost)
+int probe_log_dir(int directory_fd, struct interrupts *interrupts, struct feature_cost *ret_cost)
 {
 	struct feature_cost cost = { 0 };
 	int ret = 0;
@@ -108,7 +107,7 @@ int probe_log_dir(const struct probe_directory *directory, struct interrupts *in
 		struct fsync_folder folder;
 		int removed;
 
-		ret = fsync_folder_new(directory->fd, &folder);
+		ret = fsync_folder_new(directory_fd, &folder);
 		if (ret < 0)
 			return ret;
 		ret = measure_growth(&folder, interrupts, &cost);

@@ -16,6 +16,7 @@
 #include "inode-edit.h"
 #include "inode-flags.h"
 #include "least-time.h"
+#include "probe-files.h"
 #include "probe-image.h"
 #include "write-at.h"
 
@@ -53,11 +54,8 @@ static int make_checksummed(const struct probe_image *image, uint64_t *ret_inode
 /* No call forbids to copy what has checksums. */
 static int forbid_copies(const struct probe_image *image, uint64_t inode)
 {
-	CLEANUP_CLOSE int fd = probe_image_open(image);
-
-	return fd < 0 ? fd
-		      : inode_edit_image(fd, BTRFS_FS_TREE_OBJECTID, inode,
-					 INODE_NODATACOW | INODE_NODATASUM);
+	return inode_edit_image(image->file_fd, BTRFS_FS_TREE_OBJECTID, inode,
+				INODE_NODATACOW | INODE_NODATASUM);
 }
 
 /* A direct write that must not wait ends with the check: nothing is written. */
@@ -98,9 +96,7 @@ static int prepare(struct probe_image *image, struct interrupts *interrupts)
 	uint64_t inode = 0;
 	int ret;
 
-	ret = probe_image_mount(image);
-	if (ret == 0)
-		ret = make_checksummed(image, &inode);
+	ret = make_checksummed(image, &inode);
 	if (ret == 0)
 		ret = probe_image_unmount(image);
 	if (ret == 0)
@@ -108,8 +104,8 @@ static int prepare(struct probe_image *image, struct interrupts *interrupts)
 	return ret < 0 ? ret : probe_interrupted(interrupts);
 }
 
-static int measure(struct probe_image *image, struct interrupts *interrupts,
-		   struct feature_cost *ret_cost)
+int probe_nocow_csum(struct probe_image *image, struct interrupts *interrupts,
+		     struct feature_cost *ret_cost)
 {
 	int ret;
 
@@ -117,10 +113,4 @@ static int measure(struct probe_image *image, struct interrupts *interrupts,
 	if (ret == 0)
 		ret = probe_image_mount(image);
 	return ret < 0 ? ret : time_checks(image->root_fd, ret_cost);
-}
-
-int probe_nocow_csum(const struct probe_directory *directory, struct interrupts *interrupts,
-		     struct feature_cost *ret_cost)
-{
-	return probe_image_run(directory, interrupts, measure, ret_cost);
 }

@@ -32,10 +32,9 @@ static struct feature_cost slower_against_faster(uint64_t a, uint64_t b)
 	return a > b ? (struct feature_cost){ a, b } : (struct feature_cost){ b, a };
 }
 
-int probe_seek_cache(const struct probe_directory *directory, struct interrupts *interrupts,
-		     struct feature_cost *ret_cost)
+int probe_seek_cache(int directory_fd, struct interrupts *interrupts, struct feature_cost *ret_cost)
 {
-	CLEANUP_CLOSE int fd = openat(directory->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	CLEANUP_CLOSE int fd = openat(directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	uint64_t before_ns, after_ns;
 	int ret;
 

@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "device-stats.h"
 #include "feature-probe.h"
+#include "probe-files.h"
 #include "probe-image.h"
 #include "send-subvolume.h"
 #include "subvolume.h"
@@ -202,37 +203,27 @@ static int send_and_count(const struct probe_image *image, struct interrupts *in
 	return 0;
 }
 
-static int make(struct probe_image *image)
-{
-	int ret;
-
-	ret = probe_image_mount(image);
-	if (ret == 0)
-		ret = make_subvolume(image->root_fd);
-	return ret < 0 ? ret : probe_image_unmount(image);
-}
-
 /* From a new mount, so that nothing is in memory. */
 static int measure_once(struct probe_image *image, struct interrupts *interrupts,
 			struct feature_cost *ret_cost)
 {
 	int ret;
 
-	ret = probe_image_mount(image);
+	ret = probe_image_unmount(image);
+	if (ret == 0)
+		ret = probe_image_mount(image);
 	if (ret == 0)
 		ret = send_and_count(image, interrupts, ret_cost);
-	if (ret == 0)
-		ret = probe_image_unmount(image);
 	return ret < 0 ? ret : probe_interrupted(interrupts);
 }
 
-static int measure(struct probe_image *image, struct interrupts *interrupts,
-		   struct feature_cost *ret_cost)
+int probe_send_reada(struct probe_image *image, struct interrupts *interrupts,
+		     struct feature_cost *ret_cost)
 {
 	struct feature_cost least = { .cost = UINT64_MAX };
 	int ret;
 
-	ret = make(image);
+	ret = make_subvolume(image->root_fd);
 	if (ret == 0)
 		ret = probe_interrupted(interrupts);
 	/* Others may look at the new device, and only add to what is read. */
@@ -246,10 +237,4 @@ static int measure(struct probe_image *image, struct interrupts *interrupts,
 	if (ret == 0)
 		*ret_cost = least;
 	return ret;
-}
-
-int probe_send_reada(const struct probe_directory *directory, struct interrupts *interrupts,
-		     struct feature_cost *ret_cost)
-{
-	return probe_image_run(directory, interrupts, measure, ret_cost);
 }

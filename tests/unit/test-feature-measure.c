@@ -45,7 +45,7 @@ static void test_probes(void **state)
 	(void)state;
 	for (size_t i = 0; i < FEATURE_COUNT; i++) {
 		assert_non_null(feature_probes[i].what);
-		assert_non_null(feature_probes[i].run);
+		assert_true(!feature_probes[i].run == feature_probe_needs_root(&feature_probes[i]));
 		assert_non_null(feature_probes[i].unit);
 		assert_true(feature_probes[i].present_below < feature_probes[i].absent_above);
 	}

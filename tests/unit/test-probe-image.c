@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "child-process.h"
+#include "probe-files.h"
+#include "probe-image.h"
+#include "test.h"
+
+/* Why this cannot be tested here, NULL if it can. */
+static const char *why_not(void)
+{
+	char *program;
+	int fd;
+
+	if (geteuid() != 0)
+		return "mounting needs root";
+	if (access("/dev/loop-control", R_OK | W_OK) < 0)
+		return "no loop device";
+	fd = fsopen("btrfs", FSOPEN_CLOEXEC);
+	if (fd < 0)
+		return errno == EPERM ? "root may not mount here" : "no btrfs in this kernel";
+	close(fd);
+	if (program_find("mkfs.btrfs", &program) < 0)
+		return "mkfs.btrfs is not installed";
+	free(program);
+	return NULL;
+}
+
+struct fixture {
+	int directory_fd;
+	struct probe_failure failure;
+	struct probe_image image;
+};
+
+static int make_image(void **state)
+{
+	static struct fixture fixture;
+
+	fixture = (struct fixture){ .directory_fd = open("/var/tmp", O_RDONLY | O_DIRECTORY) };
+	*state = &fixture;
+	if (probe_image_new(fixture.directory_fd, &fixture.failure, &fixture.image) < 0)
+		return -1;
+	return 0;
+}
+
+static int free_image(void **state)
+{
+	struct fixture *fixture = *state;
+
+	probe_image_free(&fixture->image);
+	close(fixture->directory_fd);
+	return 0;
+}
+
+static struct probe_image *image_of(void **state)
+{
+	struct fixture *fixture = *state;
+
+	return &fixture->image;
+}
+
+static void test_has_no_name(void **state)
+{
+	struct probe_image *image = image_of(state);
+	struct stat status;
+	char path[64];
+
+	assert_int_equal(fstat(image->file_fd, &status), 0);
+	assert_int_equal(status.st_nlink, 0);
+	assert_int_equal(status.st_mode & ACCESSPERMS, 0600);
+	/* And it never gets one. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", image->file_fd);
+	assert_int_equal(
+		linkat(AT_FDCWD, path, AT_FDCWD, "/var/tmp/btrfs-fastpath-test", AT_SYMLINK_FOLLOW),
+		-1);
+	assert_int_equal(errno, ENOENT);
+}
+
+static void test_mount_flags(void **state)
+{
+	struct probe_image *image = image_of(state);
+	struct statvfs status;
+
+	assert_int_equal(probe_image_mount(image), 0);
+	assert_int_equal(fstatvfs(image->root_fd, &status), 0);
+	assert_int_equal(status.f_flag & (ST_NOSUID | ST_NODEV | ST_NOEXEC),
+			 ST_NOSUID | ST_NODEV | ST_NOEXEC);
+	assert_int_equal(probe_image_unmount(image), 0);
+}
+
+static bool is_mounted(const char *device)
+{
+	FILE *file = fopen("/proc/self/mountinfo", "r");
+	char line[4096];
+	bool found = false;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		found |= strstr(line, device) != NULL;
+	fclose(file);
+	return found;
+}
+
+/* Each mount is over before the next one, and what was written stays. */
+static void test_mounts_again(void **state)
+{
+	struct probe_image *image = image_of(state);
+	char device[PROBE_DEVICE_SIZE + 2];
+
+	snprintf(device, sizeof(device), " %s ", image->device);
+	for (int i = 0; i < 3; i++) {
+		char name[2] = { 'a' + i };
+
+		assert_int_equal(probe_image_mount(image), 0);
+		assert_false(is_mounted(device));
+		if (i)
+			assert_int_equal(faccessat(image->root_fd, "a", F_OK, 0), 0);
+		assert_int_equal(mkdirat(image->root_fd, name, 0700), 0);
+		assert_int_equal(probe_image_unmount(image), 0);
+		assert_int_equal(image->root_fd, -1);
+		assert_int_equal(image->mount_fd, -1);
+	}
+}
+
+/* A descriptor that was forgotten keeps the mount. */
+static void test_in_use(void **state)
+{
+	struct probe_image *image = image_of(state);
+	int fd;
+
+	assert_int_equal(probe_image_mount(image), 0);
+	fd = dup(image->root_fd);
+	assert_int_equal(probe_image_unmount(image), -EBUSY);
+	assert_string_equal(image->failure->step, "cannot unmount the image");
+	close(fd);
+	assert_int_equal(probe_image_unmount(image), 0);
+}
+
+/* Replaces mkfs.btrfs by a shell script that runs COMMAND. */
+static void assert_mkfs_fails(const char *command, int expected, const char *step, const char *said)
+{
+	char folder[] = "/tmp/btrfs-fastpath-test.XXXXXX", path[64];
+	int directory_fd = open("/var/tmp", O_RDONLY | O_DIRECTORY);
+	char *path_before = strdup(getenv("PATH"));
+	struct probe_failure failure = { 0 };
+	struct probe_image image;
+	FILE *script;
+
+	assert_non_null(path_before);
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/mkfs.btrfs", folder);
+	if (command) {
+		script = fopen(path, "w");
+		assert_non_null(script);
+		fprintf(script, "#!/bin/sh\n%s\n", command);
+		assert_int_equal(fclose(script), 0);
+		assert_int_equal(chmod(path, 0700), 0);
+	}
+	setenv("PATH", folder, 1);
+	assert_int_equal(probe_image_new(directory_fd, &failure, &image), expected);
+	setenv("PATH", path_before, 1);
+	assert_string_equal(failure.step, step);
+	assert_string_equal(failure.said, said);
+	free(path_before);
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0);
+	close(directory_fd);
+}
+
+static void test_mkfs_fails(void **state)
+{
+	(void)state;
+	assert_mkfs_fails(
+		"echo 'WARNING: old' >&2; echo 'ERROR: no room' >&2; echo more >&2; exit 1", -EIO,
+		"mkfs.btrfs failed", "no room");
+	assert_mkfs_fails("echo 'what\nelse' >&2; exit 1", -EIO, "mkfs.btrfs failed", "what");
+	assert_mkfs_fails("exit 3", -EIO, "mkfs.btrfs failed", "exit status 3");
+	assert_mkfs_fails("kill -TERM $$", -EIO, "mkfs.btrfs failed", "ended by signal 15");
+	assert_mkfs_fails(NULL, -ENOPKG, "cannot find mkfs.btrfs", "");
+}
+
+static void test_no_directory(void **state)
+{
+	struct probe_failure failure = { 0 };
+	struct probe_image image;
+
+	(void)state;
+	assert_int_equal(probe_image_new(-1, &failure, &image), -EBADF);
+	assert_string_equal(failure.step, "cannot make an image");
+}
+
+#define IMAGE_TEST(test) cmocka_unit_test_setup_teardown(test, make_image, free_image)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IMAGE_TEST(test_has_no_name),	   IMAGE_TEST(test_mount_flags),
+		IMAGE_TEST(test_mounts_again),	   IMAGE_TEST(test_in_use),
+		cmocka_unit_test(test_mkfs_fails), cmocka_unit_test(test_no_directory),
+	};
+
+	const char *reason = why_not();
+
+	if (reason) {
+		printf("1..0 # SKIP %s\n", reason);
+		return 0;
+	}
+	return cmocka_run_group_tests_name("probe-image", tests, NULL, NULL);
+}
