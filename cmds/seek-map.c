@@ -793,10 +793,18 @@ static int look_again(const struct details *details, uint64_t offset, uint64_t e
 	return zeros_find_other(details->fd, (struct byte_range){ offset, 1 }, &other);
 }
 
+static void warn_of_lost_end(struct details *details)
+{
+	if (details->changed)
+		return;
+	details->changed = true;
+	warn_if_changed(details);
+}
+
 /* Reports the first byte that is not zero. Reads piece by piece, since a hole may take hours. */
 static int read_hole(struct check *check, const struct seek_segment *hole)
 {
-	const struct details *details = check->details;
+	struct details *details = check->details;
 	uint64_t end = hole->offset + hole->length;
 	uint64_t offset = hole->offset;
 
@@ -809,6 +817,10 @@ static int read_hole(struct check *check, const struct seek_segment *hole)
 			length = BYTES_PER_PROGRESS;
 		ret = zeros_find_other(details->fd, (struct byte_range){ offset, length }, &other);
 		offset += length;
+		if (ret == 0 && other < offset) {
+			warn_of_lost_end(details);
+			return 0;
+		}
 		if (ret > 0)
 			ret = look_again(details, other, end, &offset);
 		if (ret < 0)

@@ -42,7 +42,7 @@ int zeros_find_other(int fd, struct byte_range range, uint64_t *ret_offset)
 		if (size < 0)
 			return -errno;
 		if (!size)
-			return 0;
+			break;
 		/* It only saves memory, so it may fail. */
 		posix_fadvise(fd, offset, size, POSIX_FADV_DONTNEED);
 		other = first_other(buffer, size);
@@ -52,5 +52,6 @@ int zeros_find_other(int fd, struct byte_range range, uint64_t *ret_offset)
 		}
 		offset += size;
 	}
+	*ret_offset = offset;
 	return 0;
 }

@@ -407,6 +407,26 @@ ratio() {
     expect_json '.["seek-map"][0].disagreements | tojson' '[]'
 }
 
+# Reading on where the file was would take weeks.
+@test "--check=data ends where the file becomes shorter" {
+    local reader bytes=0 ended=yes
+
+    truncate -s 4096P "$MNT/shrinks"
+    "$FASTPATH" seek-map --check=data "$MNT/shrinks" 3>&- >"$BATS_TEST_TMPDIR/output" 2>&1 &
+    reader=$!
+    while [ "$bytes" -lt $((100 * MIB)) ]; do
+        bytes=$(awk '$1 == "rchar:" { print $2 }' "/proc/$reader/io")
+        sleep 0.1
+    done
+    truncate -s 1M "$MNT/shrinks"
+    timeout 60 tail --pid="$reader" -f /dev/null || ended=no
+    kill "$reader" 2>/dev/null || true
+    rm "$MNT/shrinks"
+    [ "$ended" = yes ] || fail "it reads on"
+    output=$(<"$BATS_TEST_TMPDIR/output")
+    expect_line "WARNING: changed while it was mapped: '$MNT/shrinks'"
+}
+
 @test "--check=data exits with 64 where a hole is not zero" {
     run -64 lying no-data:9:99 seek-map --raw --check=data "$MNT/quarters"
     expect_line "Check: lseek and FIEMAP agree"
