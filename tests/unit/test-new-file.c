@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "new-file.h"
+#include "test.h"
+
+/* What renameat2() fails with, if it is not 0. */
+static int fail_rename;
+
+int __real_renameat2(int old_fd, const char *old, int new_fd, const char *new, unsigned int flags);
+int __wrap_renameat2(int old_fd, const char *old, int new_fd, const char *new, unsigned int flags);
+int __wrap_renameat2(int old_fd, const char *old, int new_fd, const char *new, unsigned int flags)
+{
+	if (!fail_rename)
+		return __real_renameat2(old_fd, old, new_fd, new, flags);
+	errno = fail_rename;
+	return -1;
+}
+
+static char root[40];
+
+static int setup(void **state)
+{
+	(void)state;
+	fail_rename = 0;
+	strcpy(root, "/tmp/test-new-file-XXXXXX");
+	return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
+}
+
+/* Fails if something is left. */
+static int teardown(void **state)
+{
+	(void)state;
+	return chdir("/") == 0 ? rmdir(root) : -1;
+}
+
+static void write_file(const char *path, const char *text)
+{
+	struct new_file file;
+
+	assert_int_equal(new_file_open(path, &file), 0);
+	/* not under this name yet */
+	assert_int_equal(access(path, F_OK), -1);
+	new_file_print(&file, "%s\n", text);
+	assert_int_equal(new_file_finish(&file), 0);
+}
+
+static void expect_text(const char *path, const char *expected)
+{
+	char text[100] = "";
+	int fd = open(path, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+	close(fd);
+	assert_string_equal(text, expected);
+}
+
+static void expect_written(const char *path)
+{
+	write_file(path, "text");
+	expect_text(path, "text\n");
+	assert_int_equal(unlink(path), 0);
+}
+
+static void test_where(void **state)
+{
+	char path[100];
+
+	(void)state;
+	assert_int_equal(mkdir("a", 0700), 0);
+	assert_int_equal(mkdir("a/b", 0700), 0);
+	snprintf(path, sizeof(path), "%s//a/./b/../file", root);
+	expect_written(path);
+	expect_written("file");
+	expect_written("./a//b/file");
+	expect_written("a/b/../../file");
+	assert_int_equal(rmdir("a/b"), 0);
+	assert_int_equal(rmdir("a"), 0);
+}
+
+static void test_without_renameat2(void **state)
+{
+	(void)state;
+	fail_rename = EINVAL;
+	expect_written("file");
+	fail_rename = ENOSYS;
+	expect_written("file");
+}
+
+/* Where neither works, nothing stays. */
+static void test_without_a_name(void **state)
+{
+	struct new_file file;
+
+	(void)state;
+	fail_rename = EROFS;
+	assert_int_equal(new_file_open("file", &file), 0);
+	assert_int_equal(new_file_finish(&file), -EROFS);
+	assert_null(file.stream);
+}
+
+static void expect_error(const char *path, int error)
+{
+	struct new_file file = { .error = 77 };
+
+	assert_int_equal(new_file_open(path, &file), error);
+	assert_int_equal(file.error, 77);
+}
+
+static void test_no_names(void **state)
+{
+	char name[300];
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	expect_error("", -ENOENT);
+	expect_error("none/file", -ENOENT);
+	expect_error("/dev/null/file", -ENOTDIR);
+	expect_error(".", -EISDIR);
+	expect_error("..", -EISDIR);
+	expect_error("./", -EISDIR);
+	expect_error("/", -EISDIR);
+	expect_error("none/", -EISDIR);
+	expect_error(name, -ENAMETOOLONG);
+}
+
+static void test_what_is_there(void **state)
+{
+	static const char *const there[] = { "file", "dangling", "link", "fifo", "directory" };
+
+	(void)state;
+	write_file("file", "mine");
+	assert_int_equal(symlink("nowhere", "dangling"), 0);
+	assert_int_equal(symlink("file", "link"), 0);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(mkdir("directory", 0700), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(there); i++)
+		expect_error(there[i], -EEXIST);
+	expect_text("file", "mine\n");
+	for (size_t i = 0; i < ARRAY_SIZE(there); i++)
+		assert_int_equal(remove(there[i]), 0);
+}
+
+static void taken_meanwhile(int rename_error)
+{
+	struct new_file file;
+
+	fail_rename = rename_error;
+	assert_int_equal(new_file_open("file", &file), 0);
+	new_file_print(&file, "ours\n");
+	assert_int_equal(symlink("nowhere", "file"), 0);
+	assert_int_equal(new_file_finish(&file), -EEXIST);
+	assert_int_equal(unlink("file"), 0);
+	assert_int_equal(access("nowhere", F_OK), -1);
+}
+
+static void test_taken_meanwhile(void **state)
+{
+	(void)state;
+	taken_meanwhile(0);
+	taken_meanwhile(EINVAL);
+}
+
+static void test_links(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("directory", 0700), 0);
+	assert_int_equal(symlink("directory", "ours"), 0);
+	assert_int_equal(symlink("./ours//.", "twice"), 0);
+	assert_int_equal(symlink("loop", "loop"), 0);
+	expect_written("ours/file");
+	expect_written("twice/../directory/file");
+	expect_error("loop/file", -ELOOP);
+	if (geteuid() == 0) {
+		assert_int_equal(lchown("ours", 65534, 65534), 0);
+		expect_error("ours/file", -ELOOP);
+		expect_error("twice/file", -ELOOP);
+	}
+	assert_int_equal(unlink("twice"), 0);
+	assert_int_equal(unlink("ours"), 0);
+	assert_int_equal(unlink("loop"), 0);
+	assert_int_equal(rmdir("directory"), 0);
+}
+
+/* On a stream that cannot be written to, at once or in the end. */
+static void test_failing_writes(void **state)
+{
+	struct new_file file;
+
+	(void)state;
+	for (int lines = 1; lines <= 100000; lines *= 1000) {
+		assert_int_equal(new_file_open("file", &file), 0);
+		assert_non_null(freopen("/dev/full", "w", file.stream));
+		for (int i = 0; i < lines; i++)
+			new_file_print(&file, "a line of %s\n", "text");
+		assert_int_equal(new_file_finish(&file), -ENOSPC);
+		assert_int_equal(access("file", F_OK), -1);
+	}
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_where),
+		TEST(test_without_renameat2),
+		TEST(test_without_a_name),
+		TEST(test_no_names),
+		TEST(test_what_is_there),
+		TEST(test_taken_meanwhile),
+		TEST(test_links),
+		TEST(test_failing_writes),
+	};
+
+	return cmocka_run_group_tests_name("new-file", tests, NULL, NULL);
+}
