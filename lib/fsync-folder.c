@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -20,8 +22,8 @@
 #define MARK "user.btrfs-fastpath.log-stats"
 #define FILE_PREFIX "file_"
 #define FILE_NAME_SIZE 32
-/* Of 2^32 names the next one is free. */
-#define ATTEMPTS 16
+/* Of 2^32 names the next one is free; and nobody renames a folder just now so many times in a row. */
+#define ATTEMPTS 64
 
 static int make_directory(struct fsync_folder *folder)
 {
@@ -50,35 +52,148 @@ static int open_directory(struct fsync_folder *folder)
 	return status.st_uid == geteuid() ? 0 : -EPERM;
 }
 
-static int mark(struct fsync_folder *folder)
+static DIR *open_entries(int fd, const char *name)
 {
-	int ret = open_directory(folder);
+	int own_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = own_fd < 0 ? NULL : fdopendir(own_fd);
 
+	if (!entries && own_fd >= 0)
+		close(own_fd);
+	return entries;
+}
+
+static void close_entries(DIR **entries)
+{
+	if (*entries)
+		closedir(*entries);
+}
+
+static int expect_empty(int fd)
+{
+	CLEANUP(close_entries) DIR *entries = open_entries(fd, ".");
+	const struct dirent *entry;
+
+	if (!entries)
+		return -errno;
+	while (errno = 0, (entry = readdir(entries)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			return -EEXIST;
+	return -errno;
+}
+
+/*
+ * The owner of the parent can have put another directory of this user in its place: what is in that
+ * is not for us to remove, and nobody else may write there.
+ */
+static int expect_new(struct fsync_folder *folder)
+{
+	struct stat status;
+	int ret;
+
+	ret = open_directory(folder);
 	if (ret < 0)
 		return ret;
+	if (fstat(folder->fd, &status) < 0)
+		return -errno;
+	return status.st_mode & (S_IRWXG | S_IRWXO) ? -EPERM : expect_empty(folder->fd);
+}
+
+static int mark(struct fsync_folder *folder)
+{
 	/* Somebody who looks for those left behind may hold it for a moment. */
-	while (flock(folder->fd, LOCK_EX) < 0)
-		if (errno != EINTR)
-			return -errno;
+	if (flock(folder->fd, LOCK_EX) < 0)
+		return -errno;
 	return fsetxattr(folder->fd, MARK, "1", 1, XATTR_CREATE) < 0 ? -errno : 0;
+}
+
+/* -- removing -- */
+
+static bool is_gone(const struct fsync_folder *folder)
+{
+	struct stat status;
+
+	return fstat(folder->fd, &status) == 0 && !status.st_nlink;
+}
+
+/*
+ * Between the look and the removal another empty directory can be put in its place, but only by those
+ * who may rename both, and so may remove both themselves.
+ */
+static int remove_from(const struct fsync_folder *folder, int parent_fd, const char *name)
+{
+	struct stat own, found;
+
+	if (fstat(folder->fd, &own) < 0 ||
+	    fstatat(parent_fd, name, &found, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	if (own.st_dev != found.st_dev || own.st_ino != found.st_ino)
+		return -ENOENT;
+	return unlinkat(parent_fd, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* From the directory that it is in now, under the name that it has now. */
+static int remove_moved(const struct fsync_folder *folder)
+{
+	CLEANUP(close_entries) DIR *entries = open_entries(folder->fd, "..");
+	const struct dirent *entry;
+
+	if (!entries)
+		return -errno;
+	while (errno = 0, (entry = readdir(entries))) {
+		int ret;
+
+		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
+			continue;
+		ret = remove_from(folder, dirfd(entries), entry->d_name);
+		if (ret != -ENOENT)
+			return ret;
+	}
+	return errno ? -errno : -ENOENT;
+}
+
+static int remove_directory(const struct fsync_folder *folder)
+{
+	int ret = -ENOENT;
+
+	for (int i = 0; i < ATTEMPTS && ret == -ENOENT; i++) {
+		if (is_gone(folder))
+			return 0;
+		ret = remove_from(folder, folder->parent_fd, folder->name);
+		if (ret == -ENOENT)
+			ret = remove_moved(folder);
+	}
+	return ret;
+}
+
+static void remove_unused(const struct fsync_folder *folder)
+{
+	if (folder->fd >= 0)
+		remove_directory(folder);
+	else
+		unlinkat(folder->parent_fd, folder->name, AT_REMOVEDIR);
 }
 
 int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder)
 {
 	struct fsync_folder folder = { .parent_fd = parent_fd, .fd = -1 };
+	bool foreign;
 	int ret;
 
 	ret = make_directory(&folder);
 	if (ret < 0)
 		return ret;
-	ret = mark(&folder);
-	if (ret < 0) {
-		unlinkat(parent_fd, folder.name, AT_REMOVEDIR);
-		fsync_folder_close(&folder);
-		return ret;
+	ret = expect_new(&folder);
+	foreign = ret == -EPERM || ret == -EEXIST;
+	if (ret == 0)
+		ret = mark(&folder);
+	if (ret == 0) {
+		*ret_folder = folder;
+		return 0;
 	}
-	*ret_folder = folder;
-	return 0;
+	if (!foreign)
+		remove_unused(&folder);
+	fsync_folder_close(&folder);
+	return ret;
 }
 
 int fsync_folder_add(struct fsync_folder *folder)
@@ -128,30 +243,13 @@ static bool is_ours(struct fsync_folder *folder, const char *name)
 	       S_ISREG(status.st_mode) && !status.st_size;
 }
 
-static DIR *open_entries(int fd)
-{
-	int own_fd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *entries = own_fd < 0 ? NULL : fdopendir(own_fd);
-
-	if (!entries && own_fd >= 0)
-		close(own_fd);
-	return entries;
-}
-
-static int remove_directory(struct fsync_folder *folder)
-{
-	if (unlinkat(folder->parent_fd, folder->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
-		return -errno;
-	return 0;
-}
-
 int fsync_folder_remove_next(struct fsync_folder *folder)
 {
 	const struct dirent *entry;
 	int ret;
 
 	if (!folder->entries) {
-		folder->entries = open_entries(folder->fd);
+		folder->entries = open_entries(folder->fd, ".");
 		/* Somebody has removed it already. */
 		if (!folder->entries)
 			return errno == ENOENT ? remove_directory(folder) : -errno;
@@ -168,6 +266,29 @@ int fsync_folder_remove_next(struct fsync_folder *folder)
 		return ret;
 	}
 	return errno ? -errno : remove_directory(folder);
+}
+
+/* Returns NULL where it is not known: of a folder outside the mount it is "/". */
+static char *path_of(int fd)
+{
+	char link[sizeof("/proc/self/fd/") + 10];
+	CLEANUP_FREE char *path = calloc(1, PATH_MAX);
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (!path || readlink(link, path, PATH_MAX - 1) < 0 || strcmp(path, "/") == 0)
+		return NULL;
+	return strdup(path);
+}
+
+int fsync_folder_place(const struct fsync_folder *folder, uint64_t *ret_inode, char **ret_path)
+{
+	struct stat status;
+
+	if (fstat(folder->fd, &status) < 0)
+		return -errno;
+	*ret_inode = status.st_ino;
+	*ret_path = path_of(folder->fd);
+	return 0;
 }
 
 void fsync_folder_close(struct fsync_folder *folder)
@@ -195,16 +316,10 @@ static bool open_left(int parent_fd, const char *name, struct fsync_folder *fold
 	return false;
 }
 
-static void close_entries(DIR **entries)
-{
-	if (*entries)
-		closedir(*entries);
-}
-
 int fsync_folder_each_left(int parent_fd, int (*found)(void *data, struct fsync_folder *folder),
 			   void *data)
 {
-	CLEANUP(close_entries) DIR *entries = open_entries(parent_fd);
+	CLEANUP(close_entries) DIR *entries = open_entries(parent_fd, ".");
 	const struct dirent *entry;
 	int ret = 0;
 

@@ -31,8 +31,11 @@ struct fsync_folder {
 
 /*
  * Make a folder in the directory PARENT_FD, on btrfs, and lock it. PARENT_FD may be open with
- * O_PATH. Returns 0, or a negative errno as mkdir(2) and fsetxattr(2), and leaves nothing behind
- * then. Removed with fsync_folder_remove_next(), freed with fsync_folder_close().
+ * O_PATH, and belong to another user, who can rename what is in it and put something else in its
+ * place. Returns 0, or a negative errno as mkdir(2) and fsetxattr(2), -EINTR if a signal came
+ * while somebody else had the lock, and leaves nothing behind then; -EPERM or -EEXIST where another
+ * directory was found in the place of the new one, which is lost then.
+ * Removed with fsync_folder_remove_next(), freed with fsync_folder_close().
  */
 int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder);
 
@@ -46,11 +49,21 @@ int fsync_folder_sync(struct fsync_folder *folder, uint64_t *ret_nanoseconds);
 int fsync_folder_touch(struct fsync_folder *folder);
 
 /*
- * Removes the next file, or at last the folder. Returns 1, 0 when the folder is gone, or a
- * negative errno: -ENOTEMPTY if something is in it that is not ours, which is left alone. After
- * another error it can be tried again.
+ * Removes the next file, or at last the folder, under whatever name and in whatever directory of its
+ * mount it is by now; nothing else is removed, except an empty directory that somebody who might
+ * remove it himself puts in its place at that moment. Returns 1, 0 when the folder is gone, or a
+ * negative errno: -ENOTEMPTY if something is in it that is not ours, which is left alone; -ENOENT if
+ * it was moved to where it cannot be found, -EACCES if to where this user may not look. After another
+ * error it can be tried again.
  */
 int fsync_folder_remove_next(struct fsync_folder *folder);
+
+/*
+ * What is known of where the folder is now, for messages, since it can be renamed again at once: its
+ * inode number, and its path as /proc/self/fd has it, which the caller frees, NULL where the kernel does
+ * not tell. Returns 0 or a negative errno.
+ */
+int fsync_folder_place(const struct fsync_folder *folder, uint64_t *ret_inode, char **ret_path);
 
 /* Frees what it holds, the lock included. */
 void fsync_folder_close(struct fsync_folder *folder);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -64,6 +65,19 @@ int __wrap_unlinkat(int fd, const char *name, int flags)
 	return -1;
 }
 
+int __real_mkdirat(int fd, const char *name, mode_t mode);
+int __wrap_mkdirat(int fd, const char *name, mode_t mode);
+/* What the owner of the parent does once it is made, if that is not NULL. */
+static void (*after_mkdir)(int fd, const char *name);
+int __wrap_mkdirat(int fd, const char *name, mode_t mode)
+{
+	int ret = __real_mkdirat(fd, name, mode);
+
+	if (ret == 0 && after_mkdir)
+		after_mkdir(fd, name);
+	return ret;
+}
+
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
 int __wrap_fsync(int fd)
@@ -84,6 +98,7 @@ static int setup(void **state)
 	(void)state;
 	fail_mark = fail_unlink = fail_sync = 0;
 	marked_count = 0;
+	after_mkdir = NULL;
 	strcpy(root, "/tmp/test-fsync-folder-XXXXXX");
 	if (!mkdtemp(root))
 		return -1;
@@ -260,6 +275,111 @@ static void test_left_without_mark(void **state)
 	expect_removed(3);
 }
 
+static void rename_to(const char *directory, const char *name)
+{
+	char path[200];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_int_equal(renameat(root_fd, folder.name, root_fd, path), 0);
+}
+
+static void make_directory(const char *name)
+{
+	assert_int_equal(__real_mkdirat(root_fd, name, 0700), 0);
+}
+
+static void remove_directory(const char *name)
+{
+	assert_int_equal(__real_unlinkat(root_fd, name, AT_REMOVEDIR), 0);
+}
+
+static void test_renamed(void **state)
+{
+	int count;
+
+	(void)state;
+	new_folder();
+	make_directory("other");
+	rename_to(".", "renamed");
+	expect_removed(3);
+	new_folder();
+	rename_to("other", "moved");
+	/* what has its name now is not removed */
+	make_directory(folder.name);
+	assert_int_equal(remove_all(&folder, &count), 0);
+	assert_int_equal(count, 3);
+	fsync_folder_close(&folder);
+	remove_directory(folder.name);
+	remove_directory("other");
+}
+
+/* Its error is the one that is told, and not that it was renamed. */
+static void test_removal_of_renamed_fails(void **state)
+{
+	(void)state;
+	new_folder();
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(fsync_folder_remove_next(&folder), 1);
+	rename_to(".", "renamed");
+	fail_unlink = EROFS;
+	assert_int_equal(fsync_folder_remove_next(&folder), -EROFS);
+	expect_removed(0);
+}
+
+static void test_place(void **state)
+{
+	struct stat status;
+	uint64_t inode;
+	char *path;
+
+	(void)state;
+	new_folder();
+	rename_to(".", "renamed");
+	assert_int_equal(fsync_folder_place(&folder, &inode, &path), 0);
+	assert_int_equal(fstat(folder.fd, &status), 0);
+	assert_int_equal(inode, status.st_ino);
+	assert_string_equal(strrchr(path, '/'), "/renamed");
+	free(path);
+	expect_removed(3);
+}
+
+static void exchange(int fd, const char *name)
+{
+	assert_int_equal(renameat(fd, name, fd, "ours"), 0);
+	assert_int_equal(renameat(fd, "bait", fd, name), 0);
+	strcpy(folder.name, name);
+}
+
+static void test_exchanged_for_one_with_files(void **state)
+{
+	struct fsync_folder exchanged = { .fd = 77 };
+
+	(void)state;
+	make_directory("bait");
+	folder.fd = openat(root_fd, "bait", O_RDONLY | O_DIRECTORY);
+	make_file("file_1", "");
+	after_mkdir = exchange;
+	assert_int_equal(fsync_folder_new(root_fd, &exchanged), -EEXIST);
+	assert_int_equal(exchanged.fd, 77);
+	assert_int_equal(__real_unlinkat(folder.fd, "file_1", 0), 0);
+	close(folder.fd);
+	remove_directory(folder.name);
+	remove_directory("ours");
+}
+
+static void test_exchanged_for_one_of_everybodys(void **state)
+{
+	struct fsync_folder exchanged;
+
+	(void)state;
+	make_directory("bait");
+	assert_int_equal(fchmodat(root_fd, "bait", 0777, 0), 0);
+	after_mkdir = exchange;
+	assert_int_equal(fsync_folder_new(root_fd, &exchanged), -EPERM);
+	remove_directory(folder.name);
+	remove_directory("ours");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -273,6 +393,11 @@ int main(void)
 		TEST(test_what_has_vanished),
 		TEST(test_left),
 		TEST(test_left_without_mark),
+		TEST(test_renamed),
+		TEST(test_removal_of_renamed_fails),
+		TEST(test_place),
+		TEST(test_exchanged_for_one_with_files),
+		TEST(test_exchanged_for_one_of_everybodys),
 	};
 
 	return cmocka_run_group_tests_name("fsync-folder", tests, NULL, NULL);
