@@ -25,10 +25,12 @@
 #include "latency.h"
 #include "message.h"
 #include "name-escape.h"
+#include "new-file.h"
 #include "progress.h"
 #include "saturate.h"
 #include "series.h"
 #include "spread.h"
+#include "standard-files.h"
 #include "subvolume.h"
 #include "table.h"
 
@@ -215,8 +217,8 @@ struct run {
 	struct interrupts interrupts;
 	int directory_fd;
 	struct fsync_folder folder;
-	/* each fsync as it comes, NULL without --json-samples */
-	FILE *samples;
+	/* each fsync as it comes; without a stream where nobody asks for it */
+	struct new_file samples;
 	struct latency latency;
 	struct series series;
 	struct kind_sums kinds[FSYNC_KINDS];
@@ -228,6 +230,8 @@ struct run {
 	uint64_t started_at;
 	uint64_t elapsed_ns;
 	struct json_writer json;
+	/* what went to standard output did not all get there */
+	bool output_lost;
 	/* the first error, which has been reported */
 	int error;
 	int status;
@@ -238,6 +242,20 @@ static void failed(struct run *run, const char *action, const char *path, int er
 	error_path(action, path, err);
 	if (!run->error)
 		run->error = err;
+	run->status = STATUS_ERROR;
+}
+
+/* A signal ends the wait for whoever should read, and is then all that is to be said. */
+static void flush_output(struct run *run)
+{
+	int err;
+
+	if (standard_output_flush(&err) == 0)
+		return;
+	run->output_lost = true;
+	if (interrupts_pending(&run->interrupts))
+		return;
+	standard_output_complain(err);
 	run->status = STATUS_ERROR;
 }
 
@@ -296,49 +314,73 @@ static int find_directory(struct run *run)
 
 /* -- removing -- */
 
-static void show_removal(uint64_t removed, uint64_t total)
+/* Where it was moved meanwhile, that is all that is known about it. */
+static void removal_failed(struct run *run, const struct fsync_folder *folder, int err)
 {
-	if (!progress_due())
+	CLEANUP_FREE char *path = folder_path(run, folder);
+	CLEANUP_FREE char *place = NULL;
+	CLEANUP_FREE char *quoted = NULL;
+	uint64_t inode;
+
+	failed(run, "cannot remove", path ? path : folder->name, err);
+	if (fsync_folder_place(folder, &inode, &place) < 0)
 		return;
-	if (total)
-		progress_show("removing: %" PRIu64 " of %" PRIu64 " files", removed, total);
-	else
-		progress_show("removing what was left behind: %" PRIu64 " files", removed);
+	quoted = place ? quote_name(place) : NULL;
+	error("it is left behind as inode %" PRIu64 "%s%s", inode, quoted ? ", " : "",
+	      quoted ? quoted : "");
 }
 
-/* TOTAL 0: it is not known. */
-static int remove_files(struct fsync_folder *folder, uint64_t total)
+static void finish_removal(struct run *run, const struct fsync_folder *folder, int ret)
+{
+	if (ret == -ENOTEMPTY)
+		folder_failed(run, "something that is not ours is left in", folder, 0);
+	else if (ret < 0)
+		removal_failed(run, folder, ret);
+}
+
+static int remove_files(struct fsync_folder *folder)
 {
 	uint64_t removed = 0;
 	int ret;
 
-	while ((ret = fsync_folder_remove_next(folder)) > 0)
-		show_removal(++removed, total);
+	while ((ret = fsync_folder_remove_next(folder)) > 0) {
+		removed++;
+		if (progress_due())
+			progress_show("removing: %" PRIu64 " of %" PRIu64 " files", removed,
+				      folder->file_count);
+	}
 	return ret;
 }
 
 static void remove_folder(struct run *run, struct fsync_folder *folder)
 {
-	int ret = remove_files(folder, folder->file_count);
+	int ret = remove_files(folder);
 
 	/* What a commit gives back can be missing for a removal, as to a full quota. */
 	if ((ret == -EDQUOT || ret == -ENOSPC) && filesystem_commit(folder->fd) == 0)
-		ret = remove_files(folder, folder->file_count);
-	if (ret == -ENOTEMPTY)
-		folder_failed(run, "something that is not ours is left in", folder, 0);
-	else if (ret < 0)
-		folder_failed(run, "cannot remove", folder, ret);
+		ret = remove_files(folder);
+	finish_removal(run, folder, ret);
 }
 
 static int remove_left(void *data, struct fsync_folder *folder)
 {
 	struct run *run = data;
 	CLEANUP_FREE char *path = folder_path(run, folder);
+	uint64_t removed = 0;
+	int ret;
 
 	if (run->arguments->global->verbosity >= 0)
 		warning_path("removing what a run that was killed has left:",
 			     path ? path : folder->name, 0);
-	remove_folder(run, folder);
+	while ((ret = fsync_folder_remove_next(folder)) > 0) {
+		removed++;
+		if (progress_due())
+			progress_show("removing what was left behind: %" PRIu64 " files", removed);
+		/* The next run goes on. */
+		if (interrupts_pending(&run->interrupts))
+			return -EINTR;
+	}
+	finish_removal(run, folder, ret);
 	return 0;
 }
 
@@ -347,7 +389,7 @@ static void remove_all_left(struct run *run)
 	int ret = fsync_folder_each_left(run->directory_fd, remove_left, run);
 
 	/* Where it is not readable, nobody can see what is left. */
-	if (ret < 0 && ret != -EACCES)
+	if (ret < 0 && ret != -EACCES && ret != -EINTR)
 		failed(run, "cannot read", run->arguments->directory, ret);
 }
 
@@ -355,10 +397,11 @@ static void remove_all_left(struct run *run)
 
 static void write_sample(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
 {
-	if (run->samples)
-		fprintf(run->samples,
-			"{\"entries\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"kind\": \"%s\"}\n",
-			run->folder.file_count, nanoseconds, fsync_kind_name(kind));
+	if (!run->samples.stream)
+		return;
+	new_file_print(&run->samples,
+		       "{\"entries\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"kind\": \"%s\"}\n",
+		       run->folder.file_count, nanoseconds, fsync_kind_name(kind));
 }
 
 static void record(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
@@ -734,52 +777,29 @@ static void json_report(struct json_writer *json, const struct run *run)
 
 /* -- the run -- */
 
-/* A new file, or what is there and is no file: a FIFO, /dev/stderr, what the shell makes of >(…). */
-static int open_samples(const char *path)
-{
-	struct stat status;
-	int fd;
-
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd >= 0 || errno != EEXIST)
-		return fd < 0 ? -errno : fd;
-	fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode))
-		return fd;
-	close(fd);
-	return -EEXIST;
-}
-
+/* Returns 0, or -1, and complains. */
 static int prepare_samples(struct run *run)
 {
 	const char *path = run->arguments->samples;
-	int fd;
+	int ret;
 
 	if (!path)
 		return 0;
-	fd = open_samples(path);
-	if (fd >= 0)
-		run->samples = fdopen(fd, "w");
-	if (run->samples)
-		return 0;
-	failed(run, "cannot create", path, fd < 0 ? fd : -errno);
-	if (fd >= 0)
-		close(fd);
-	return -1;
+	ret = new_file_open(path, &run->samples);
+	if (ret < 0)
+		failed(run, "cannot create", path, ret);
+	return ret < 0 ? -1 : 0;
 }
 
 static void finish_samples(struct run *run)
 {
-	bool broken;
+	int ret;
 
-	if (!run->samples)
+	if (!run->samples.stream)
 		return;
-	broken = ferror(run->samples);
-	if (fclose(run->samples) || broken)
-		failed(run, "cannot write to", run->arguments->samples, -errno);
-	run->samples = NULL;
+	ret = new_file_finish(&run->samples);
+	if (ret < 0)
+		failed(run, "cannot write to", run->arguments->samples, ret);
 }
 
 static void check_limit(struct run *run)
@@ -809,7 +829,7 @@ static void report(struct run *run)
 		failed(run, "cannot report on", run->arguments->directory, -ENOMEM);
 }
 
-static int run_exercise(struct run *run)
+static void run_exercise(struct run *run)
 {
 	if (find_directory(run) == 0 && prepare_samples(run) == 0) {
 		progress_start(run->arguments->global->verbosity >= 0);
@@ -821,7 +841,6 @@ static int run_exercise(struct run *run)
 	}
 	check_limit(run);
 	report(run);
-	return run->status;
 }
 
 /* -- --watch -- */
@@ -895,7 +914,7 @@ static int watch_row(struct run *run, struct watch_row *row, struct table *table
 	else
 		ret = print_watch_row(table, row);
 	row->before = row->after;
-	fflush(stdout);
+	flush_output(run);
 	return ret;
 }
 
@@ -915,8 +934,7 @@ static int watch_rows(struct run *run)
 	if (ret == 0 && !row.before.generation_known && !row.before.stats_known)
 		ret = -EOPNOTSUPP;
 	run->started_at = monotonic_ns();
-	/* Where nobody reads any more, that is said at the end. */
-	for (uint64_t due = run->started_at + interval; ret == 0 && !ferror(stdout);
+	for (uint64_t due = run->started_at + interval; ret == 0 && !run->output_lost;
 	     due += interval) {
 		uint64_t now = monotonic_ns();
 
@@ -928,7 +946,7 @@ static int watch_rows(struct run *run)
 	return ret;
 }
 
-static int run_watch(struct run *run)
+static void run_watch(struct run *run)
 {
 	struct json_writer *json = &run->json;
 	int ret = 0;
@@ -943,15 +961,19 @@ static int run_watch(struct run *run)
 		ret = watch_rows(run);
 	if (ret < 0)
 		failed(run, "cannot watch", run->arguments->directory, ret);
-	if (run->arguments->global->json) {
+	if (run->arguments->global->json && !run->output_lost) {
 		json_end_array(json);
 		json_end_object(json);
 		json_end(json);
 	}
-	/* That is how it ends. */
-	if (run->interrupts.signal == SIGINT || run->interrupts.signal == SIGTERM)
-		run->interrupts.signal = 0;
-	return run->status;
+}
+
+/* The end of --watch that its user wants. */
+static bool is_expected_end(const struct run *run)
+{
+	int signal = run->interrupts.signal;
+
+	return run->arguments->watch && !run->output_lost && (signal == SIGINT || signal == SIGTERM);
 }
 
 /* -- the command -- */
@@ -960,7 +982,6 @@ int log_stats_run(int argc, char **argv, struct global_options *global)
 {
 	struct arguments arguments = { .global = global };
 	CLEANUP_FREE struct run *run = NULL;
-	int status;
 
 	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
 		return STATUS_ERROR;
@@ -975,9 +996,15 @@ int log_stats_run(int argc, char **argv, struct global_options *global)
 	run->directory_fd = -1;
 
 	interrupts_hold(&run->interrupts);
-	status = arguments.watch ? run_watch(run) : run_exercise(run);
+	if (arguments.watch)
+		run_watch(run);
+	else
+		run_exercise(run);
 	close_fd(&run->directory_fd);
-	fflush(stdout);
+	flush_output(run);
+	interrupts_pending(&run->interrupts);
+	if (is_expected_end(run))
+		interrupts_forget(&run->interrupts);
 	interrupts_release(&run->interrupts);
-	return status;
+	return run->status;
 }

@@ -7,13 +7,23 @@
 
 /*
  * Work that has to put things in order before it ends, whatever signal asks it to end: SIGINT,
- * SIGTERM, SIGHUP, SIGQUIT and SIGPIPE wait until they are asked for. There are no handlers, so a
- * signal cannot be missed between two steps. One that is ignored (nohup) stays so.
+ * SIGTERM, SIGHUP, SIGQUIT and SIGPIPE are remembered until they are asked for. One that is ignored
+ * (nohup) or blocked stays so.
+ *
+ * Once such a signal has come, no call waits any more for anybody else, such as a reader of a full
+ * pipe: it fails with EINTR, and so does each one after it that would wait. A timer (ITIMER_REAL,
+ * SIGALRM) sees to that, so a signal that comes just before such a call is not missed. More signals
+ * change nothing: the work puts things in order, and then ends.
+ *
+ * A process has one of these at a time. Rests on sigaction(2) without SA_RESTART, setitimer(2).
  */
+#define INTERRUPT_COUNT 5
+
 struct interrupts {
-	sigset_t held;
+	struct sigaction before[INTERRUPT_COUNT];
+	struct sigaction alarm_before;
 	sigset_t mask_before;
-	/* the first that came, 0: none */
+	/* the first that came and was asked for, 0: none */
 	int signal;
 };
 
@@ -25,7 +35,10 @@ int interrupts_pending(struct interrupts *interrupts);
 /* Sleeps, less long where a signal comes. Returns it, 0 if none did. */
 int interrupts_sleep(struct interrupts *interrupts, uint64_t nanoseconds);
 
-/* Lets signals come again; the one that was asked for and came ends the program here. */
+/* The signal that came was the end that was waited for: it does not end the program. */
+void interrupts_forget(struct interrupts *interrupts);
+
+/* Lets signals come as before; the first one that came since ends the program here. */
 void interrupts_release(struct interrupts *interrupts);
 
 #endif

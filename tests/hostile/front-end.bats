@@ -145,6 +145,10 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@" 3>&-
         run -1 sh -c '"$@" 2>&1 >/dev/full' sh $program fiemap-shared --help
         [[ $output == *"ERROR: cannot write to standard output: No space left on device"* ]]
     done
+    run -1 sh -c '"$@" 2>&1 >/dev/full' sh "$FASTPATH" log-stats -q --files 10 "$MNT/directory"
+    [ "$output" = "ERROR: cannot write to standard output: No space left on device" ]
+    run -1 timeout -s KILL 60 sh -c '"$@" 2>&1 >/dev/full' sh "$FASTPATH" log-stats --watch --interval 0.1 "$MNT/directory"
+    [ "$output" = "ERROR: cannot write to standard output: No space left on device" ]
 }
 
 @test "what the front end executes finds the files closed that were closed" {

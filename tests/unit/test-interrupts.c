@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,7 +61,6 @@ static int status_of(int signal, bool ignored, bool asks)
 		raise(signal == SIGTERM ? SIGINT : SIGTERM);
 		if (interrupts_sleep(&interrupts, LONG) != signal)
 			_exit(3);
-		sigtimedwait(&interrupts.held, NULL, &(struct timespec){ 0 });
 	}
 	if (ignored && interrupts_pending(&interrupts))
 		_exit(4);
@@ -90,12 +94,147 @@ static void test_ignored(void **state)
 	}
 }
 
+/* What would wait for others without end. Returns whether it was interrupted. */
+typedef bool waiting(int full_pipe, int empty_pipe);
+
+static bool wait_in_write(int full_pipe, int empty_pipe)
+{
+	(void)empty_pipe;
+	return write(full_pipe, "x", 1) < 0 && errno == EINTR;
+}
+
+static bool wait_in_read(int full_pipe, int empty_pipe)
+{
+	char byte;
+
+	(void)full_pipe;
+	return read(empty_pipe, &byte, 1) < 0 && errno == EINTR;
+}
+
+static bool wait_in_flush(int full_pipe, int empty_pipe)
+{
+	FILE *stream = fdopen(full_pipe, "w");
+
+	(void)empty_pipe;
+	return stream && fputs("text", stream) >= 0 && fflush(stream) && errno == EINTR;
+}
+
+static bool wait_for_writer(int full_pipe, int empty_pipe)
+{
+	(void)full_pipe, (void)empty_pipe;
+	return open("fifo", O_RDONLY) < 0 && errno == EINTR;
+}
+
+static void fill(int fd)
+{
+	char bytes[4096] = "";
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (write(fd, bytes, sizeof(bytes)) > 0)
+		;
+	fcntl(fd, F_SETFL, 0);
+}
+
+/* The signal is there before the call: a handler alone would not help that. */
+static void call_with_signal(waiting *call)
+{
+	struct interrupts interrupts;
+	int full[2], empty[2];
+
+	set_actions(SIG_DFL);
+	if (pipe(full) < 0 || pipe(empty) < 0)
+		_exit(2);
+	fill(full[1]);
+	interrupts_hold(&interrupts);
+	raise(SIGTERM);
+	raise(SIGINT);
+	if (!call(full[1], empty[0]))
+		_exit(3);
+	if (interrupts_pending(&interrupts) != SIGTERM)
+		_exit(4);
+	/* and the next one */
+	if (!wait_in_read(full[1], empty[0]))
+		_exit(5);
+	interrupts_release(&interrupts);
+	_exit(6);
+}
+
+static void test_no_call_waits(void **state)
+{
+	static waiting *const calls[] = { wait_in_write, wait_in_read, wait_in_flush,
+					  wait_for_writer };
+	char directory[] = "/tmp/test-interrupts-XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chdir(directory), 0);
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+		int status;
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child)
+			call_with_signal(calls[i]);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_true(WIFSIGNALED(status));
+		assert_int_equal(WTERMSIG(status), SIGTERM);
+	}
+	assert_int_equal(unlink("fifo"), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
+static void test_forgotten(void **state)
+{
+	struct interrupts interrupts;
+
+	(void)state;
+	interrupts_hold(&interrupts);
+	raise(SIGHUP);
+	interrupts_forget(&interrupts);
+	assert_int_equal(interrupts_pending(&interrupts), 0);
+	/* would end the test */
+	interrupts_release(&interrupts);
+}
+
+/* The timer is not left running, and what was there before is there again. */
+static void test_restored(void **state)
+{
+	struct interrupts interrupts;
+	struct sigaction action;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	assert_true(child >= 0);
+	if (!child) {
+		set_actions(SIG_DFL);
+		interrupts_hold(&interrupts);
+		raise(SIGHUP);
+		interrupts_forget(&interrupts);
+		interrupts_release(&interrupts);
+		for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+			if (sigaction(signals[i], NULL, &action) || action.sa_handler != SIG_DFL)
+				_exit(2);
+		if (sigaction(SIGALRM, NULL, &action) || action.sa_handler != SIG_DFL)
+			_exit(3);
+		/* SIGALRM would end it. */
+		usleep(500000);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_ends_by_the_signal),
 		cmocka_unit_test(test_ignored),
+		cmocka_unit_test(test_no_call_waits),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_restored),
 	};
 
 	return cmocka_run_group_tests_name("interrupts", tests, NULL, NULL);

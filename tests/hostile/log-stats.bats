@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# log-stats as root in a directory of somebody else: what is planted at --json-samples, and what
+# becomes of the folder when it is renamed and exchanged.
+# bats' run sets stderr; scripts stand in single quotes; loops count attempts
+# shellcheck disable=SC2154,SC2016,SC2034
+
+bats_require_minimum_version 1.5.0
+load ../cli/environment.bash
+
+setup_file() {
+    mount_btrfs 1G noatime
+    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+setup() {
+    DIR=$MNT/nobodys
+    OTHER=$MNT/other
+    mkdir "$DIR" "$OTHER"
+    chown 65534 "$DIR" "$OTHER"
+    VICTIM=$BATS_TEST_TMPDIR/victim
+    device=
+    pid=
+    other_pid=
+}
+
+teardown() {
+    for process in $pid $other_pid; do
+        kill -KILL "$process" 2>/dev/null || true
+        wait "$process" 2>/dev/null || true
+    done
+    if [ -n "$device" ]; then
+        losetup -d "$device"
+    fi
+    if mountpoint -q "$BATS_TEST_TMPDIR/bound"; then
+        umount "$BATS_TEST_TMPDIR/bound"
+    fi
+    rm -rf "$DIR" "$OTHER"
+}
+
+log_stats() {
+    timeout -s KILL 120 "$FASTPATH" log-stats "$@"
+}
+
+# start ARGUMENT...: in the background
+start() {
+    "$FASTPATH" log-stats "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    pid=$!
+}
+
+finish() {
+    local status=0
+
+    wait "$pid" || status=$?
+    pid=
+    return "$status"
+}
+
+# within SECONDS COMMAND...: waits until COMMAND succeeds
+within() {
+    local end=$((SECONDS + $1))
+
+    shift
+    until "$@"; do
+        ((SECONDS < end)) || fail "not in time: $*"
+        sleep 0.05
+    done
+}
+
+# folder: the name of the folder in $DIR
+folder() {
+    find "$DIR" -mindepth 1 -maxdepth 1 -name 'btrfs-fastpath-log-stats.????????' -printf '%f\n'
+}
+
+has_files() {
+    [ "$(find "$DIR/$(folder)" -name 'file_*' 2>/dev/null | wc -l)" -ge "$1" ]
+}
+
+# nothing_left DIRECTORY
+nothing_left() {
+    [ -z "$(ls -A "$1")" ] || fail "left behind:" "$(ls -AR "$1")"
+}
+
+# attack PROGRAM ARGUMENT...: runs the Python in PROGRAM as nobody beside what follows, until stop_attack
+attack() {
+    python3 -c "
+import os, sys
+os.setgroups([])
+os.setresgid(65534, 65534, 65534)
+os.setresuid(65534, 65534, 65534)
+$1" "${@:2}" 3>&- &
+    other_pid=$!
+}
+
+stop_attack() {
+    kill -KILL "$other_pid" || fail "the attack ended before what it attacked"
+    wait "$other_pid" || true
+    other_pid=
+}
+
+# -- --json-samples --
+
+# expect_refused PATH REASON
+expect_refused() {
+    run -1 --separate-stderr log_stats -q --files 10 --json-samples "$1" "$OTHER"
+    [ "$stderr" = "ERROR: cannot create '$1': $2" ] || fail "$stderr"
+}
+
+@test "a planted link to a block device" {
+    truncate -s 1M "$VICTIM"
+    device=$(losetup -f --show "$VICTIM")
+    as_nobody ln -s "$device" "$DIR/samples"
+    expect_refused "$DIR/samples" 'File exists'
+    cmp "$VICTIM" <(head -c 1M /dev/zero)
+}
+
+@test "planted links to files, to nothing, to directories; a FIFO, a hard link" {
+    echo precious >"$VICTIM"
+    as_nobody ln -s "$VICTIM" "$DIR/file"
+    as_nobody ln -s "$BATS_TEST_TMPDIR/new" "$DIR/nothing"
+    as_nobody ln -s "$BATS_TEST_TMPDIR" "$DIR/directory"
+    as_nobody ln -s directory "$DIR/chain"
+    as_nobody mkfifo "$DIR/fifo"
+    touch "$DIR/empty"
+    ln "$DIR/empty" "$DIR/hard"
+    for name in file nothing fifo hard; do
+        expect_refused "$DIR/$name" 'File exists'
+    done
+    for name in directory/new chain/new ./directory/../directory/new; do
+        expect_refused "$DIR/$name" 'Too many levels of symbolic links'
+    done
+    [ "$(cat "$VICTIM")" = precious ]
+    [ ! -e "$BATS_TEST_TMPDIR/new" ]
+    [ ! -s "$DIR/empty" ]
+
+    # One's own links lead where one wants.
+    ln -s "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/own"
+    ln -s own/./own "$BATS_TEST_TMPDIR/twice"
+    ln -s loop "$BATS_TEST_TMPDIR/loop"
+    run -0 log_stats -q --files 10 --json-samples "$BATS_TEST_TMPDIR/twice/new" "$OTHER"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/new")" -eq 1 ]
+    expect_refused "$BATS_TEST_TMPDIR/loop/new" 'Too many levels of symbolic links'
+}
+
+@test "a link to a block device that comes and goes while the file is made" {
+    local attempt
+
+    truncate -s 1M "$VICTIM"
+    device=$(losetup -f --show "$VICTIM")
+    attack '
+os.chdir(sys.argv[1])
+while True:
+    try:
+        os.symlink(sys.argv[2], "samples")
+        os.unlink("samples")
+    except OSError:
+        os.path.lexists("samples") and os.unlink("samples")' "$DIR" "$device"
+    for attempt in {1..40}; do
+        log_stats -q --files 2 --json-samples "$DIR/samples" "$OTHER" >/dev/null 2>&1 || true
+    done
+    stop_attack
+    cmp "$VICTIM" <(head -c 1M /dev/zero)
+}
+
+@test "samples that cannot be written as a whole are not there at all" {
+    local small=$BATS_TEST_TMPDIR/bound
+
+    mkdir "$small"
+    mount -t tmpfs -o size=8k none "$small"
+    run -1 --separate-stderr log_stats -q --files 2000 --every 1 --json-samples "$small/samples" "$OTHER"
+    [ "$stderr" = "ERROR: cannot write to '$small/samples': No space left on device" ] || fail "$stderr"
+    nothing_left "$small"
+    [[ $output == *"an fsync after every 1"* ]]
+
+    # A name that somebody takes meanwhile stays his.
+    start -q --files 20 --every 10 --interval 2 --json-samples "$DIR/samples" "$OTHER"
+    within 20 test -n "$(sleep 1; find "$DIR" -name 'btrfs-fastpath-unfinished.*')"
+    as_nobody sh -c 'echo mine >"$1"' sh "$DIR/samples"
+    finish && fail "no error"
+    [ "$(cat "$BATS_TEST_TMPDIR/stderr")" = "ERROR: cannot write to '$DIR/samples': File exists" ]
+    [ "$(cat "$DIR/samples")" = mine ]
+    [ "$(ls "$DIR")" = samples ]
+}
+
+# -- the folder --
+
+# start_with_files: it sleeps when 10 files are there, and goes on in two seconds
+start_with_files() {
+    start -q --files 20 --every 10 --interval 2 "$DIR"
+    within 20 has_files 10
+}
+
+@test "a folder that is renamed is removed under its new name" {
+    start_with_files
+    as_nobody mv "$DIR/$(folder)" "$DIR/renamed"
+    finish
+    nothing_left "$DIR"
+    [ ! -s "$BATS_TEST_TMPDIR/stderr" ]
+}
+
+@test "a folder that is moved elsewhere, with another one in its place" {
+    local name
+
+    start_with_files
+    name=$(folder)
+    as_nobody mkdir -p "$OTHER/a/b" "$OTHER/a/b/empty"
+    mv "$DIR/$name" "$OTHER/a/b/moved"
+    as_nobody mkdir "$DIR/$name"
+    finish
+    [ "$(ls "$OTHER/a/b")" = empty ]
+    # That is somebody else's.
+    [ -d "$DIR/$name" ]
+    # and so after a signal
+    rmdir "$DIR/$name"
+    start_with_files
+    mv "$DIR/$(folder)" "$OTHER/a/b/moved"
+    kill -TERM "$pid"
+    finish || [ $? -eq 143 ]
+    [ "$(ls "$OTHER/a/b")" = empty ]
+}
+
+@test "a folder that is moved out of reach is told of" {
+    local bound=$BATS_TEST_TMPDIR/bound
+
+    # Only what is under $DIR can be reached by this mount.
+    mkdir "$bound"
+    mount --bind "$DIR" "$bound"
+    start -q --files 20 --every 10 --interval 2 "$bound"
+    within 20 has_files 10
+    mv "$DIR/$(folder)" "$OTHER/moved"
+    finish && fail "no error"
+    grep -qx "ERROR: cannot remove '$bound/btrfs-fastpath-log-stats.*': No such file or directory" \
+        "$BATS_TEST_TMPDIR/stderr"
+    grep -qx "ERROR: it is left behind as inode $(stat -c %i "$OTHER/moved")" "$BATS_TEST_TMPDIR/stderr"
+    [ -z "$(ls "$OTHER/moved")" ]
+}
+
+@test "folders that are renamed all the time: removed, or told of" {
+    local attempt left said=0
+
+    attack '
+os.chdir(sys.argv[1])
+count = 0
+while True:
+    for name in os.listdir("."):
+        count += 1
+        try:
+            os.rename(name, "%s/%d" % (sys.argv[2] if count % 3 == 0 else ".", count))
+            if count % 5 == 0:
+                os.mkdir(name)
+        except OSError:
+            pass' "$DIR" "$OTHER"
+    for attempt in {1..30}; do
+        log_stats -q --files 200 --every 50 "$DIR" >/dev/null 2>>"$BATS_TEST_TMPDIR/said" || said=$((said + 1))
+    done
+    stop_attack
+    # Root's are what log-stats made; no file is left in any that it could open.
+    left=$(find "$DIR" "$OTHER" -mindepth 1 -maxdepth 1 -uid 0 | wc -l)
+    [ "$left" -le "$said" ] || fail "$left left, $said told:" "$(cat "$BATS_TEST_TMPDIR/said")"
+    [ -z "$(find "$DIR" "$OTHER" -type f)" ]
+}
