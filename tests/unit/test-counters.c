@@ -185,18 +185,22 @@ static void test_find(void **state)
 static void test_subtract(void **state)
 {
 	const struct counters before = { 3, { { "b", 5 }, { "gone", 9 }, { "a", 100 } } };
-	const struct counters after = { 3, { { "a", 110 }, { "b", 5 }, { "new", 7 } } };
+	const struct counters after = {
+		4, { { "a", 110 }, { "b", 5 }, { "new", 7 }, { "newer", 8 } },
+	};
 	struct counters change;
 
 	(void)state;
 	counters_subtract(&after, &before, &change);
-	assert_int_equal(change.count, 3);
+	assert_int_equal(change.count, 4);
 	assert_string_equal(change.list[0].name, "a");
 	assert_int_equal(change.list[0].value, 10);
 	assert_string_equal(change.list[1].name, "b");
 	assert_int_equal(change.list[1].value, 0);
 	assert_string_equal(change.list[2].name, "new");
 	assert_int_equal(change.list[2].value, 7);
+	assert_string_equal(change.list[3].name, "newer");
+	assert_int_equal(change.list[3].value, 8);
 }
 
 int main(void)

@@ -259,6 +259,19 @@ static void test_neighbours(void **state)
 	assert_found(9);
 }
 
+/* There is no way back in an answer, so what was stepped over is asked for again. */
+static void test_what_was_stepped_over(void **state)
+{
+	static const uint64_t found[] = { 1, 2, 3 };
+
+	(void)state;
+	expect_lookup(1, 1, found, 3);
+	expect_lookup(2, 1, found + 1, 1);
+	assert_found(1);
+	assert_found(3);
+	assert_found(2);
+}
+
 /* What was passed is asked for again, and nothing that lies far away comes with it. */
 static void test_backwards_and_far(void **state)
 {
@@ -349,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_owner_of_simple_quotas),
 		cmocka_unit_test(test_no_item_of_data),
 		LOOKUP_TEST(test_neighbours),
+		LOOKUP_TEST(test_what_was_stepped_over),
 		LOOKUP_TEST(test_backwards_and_far),
 		LOOKUP_TEST(test_other_items),
 		LOOKUP_TEST(test_start_forgets),

@@ -127,6 +127,9 @@ static void test_empty_list(void **state)
 	write_file("/sys/fs/btrfs/features/fastpath", "\n");
 	feature_status_read(root, "6.18.0", statuses);
 	expect_all(FEATURE_ABSENT, FEATURE_BY_LIST);
+	write_file("/sys/fs/btrfs/features/fastpath", "");
+	feature_status_read(root, "6.18.0", statuses);
+	expect_all(FEATURE_ABSENT, FEATURE_BY_LIST);
 }
 
 static void test_unreadable_files(void **state)
@@ -148,6 +151,13 @@ static void test_measured(void **state)
 	assert_false(feature_status_measured(&status, FEATURE_PRESENT));
 	assert_int_equal(status.state, FEATURE_PRESENT);
 	assert_int_equal(status.evidence, FEATURE_BY_MEASURE);
+
+	/* what the kernel says of itself counts more */
+	status = (struct feature_status){ FEATURE_PRESENT, FEATURE_BY_SYMBOL, "symbol" };
+	assert_true(feature_status_measured(&status, FEATURE_ABSENT));
+	assert_int_equal(status.state, FEATURE_PRESENT);
+	assert_int_equal(status.evidence, FEATURE_BY_SYMBOL);
+	assert_string_equal(status.symbol, "symbol");
 
 	status = (struct feature_status){ FEATURE_PRESENT, FEATURE_BY_LIST, NULL };
 	assert_false(feature_status_measured(&status, FEATURE_PRESENT));

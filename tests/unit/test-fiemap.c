@@ -459,6 +459,10 @@ static void test_clip(void **state)
 		{ { 8, 100, 8, SHARED }, { 0, 10 }, { 8, 100, 2, SHARED } },
 		{ { 8, 100, 8, SHARED }, { 10, 64 }, { 10, 102, 6, SHARED } },
 		{ { 8, 100, 8, 0 }, { 10, 2 }, { 10, 102, 2, 0 } },
+		/* what is cut at its end is not the last extent any more, what is cut at its start is */
+		{ { 8, 100, 8, FIEMAP_EXTENT_LAST }, { 0, 10 }, { 8, 100, 2, 0 } },
+		{ { 8, 100, 8, FIEMAP_EXTENT_LAST }, { 10, 64 },
+		  { 10, 102, 6, FIEMAP_EXTENT_LAST } },
 		/* the parts of a compressed extent have no address of their own */
 		{ { 8, 100, 8, ENCODED }, { 10, 2 }, { 10, 100, 2, ENCODED } },
 		/* no address to move */

@@ -60,6 +60,9 @@ int __wrap_unlinkat(int fd, const char *name, int flags)
 {
 	if (!fail_unlink)
 		return __real_unlinkat(fd, name, flags);
+	/* somebody else was faster */
+	if (fail_unlink == ENOENT)
+		__real_unlinkat(fd, name, flags);
 	errno = fail_unlink;
 	fail_unlink = 0;
 	return -1;
@@ -226,6 +229,10 @@ static void test_what_has_vanished(void **state)
 	(void)state;
 	new_folder();
 	assert_int_equal(__real_unlinkat(folder.fd, "file_1", 0), 0);
+	expect_removed(2);
+
+	new_folder();
+	fail_unlink = ENOENT;
 	expect_removed(2);
 
 	new_folder();

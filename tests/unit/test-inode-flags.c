@@ -79,6 +79,31 @@ static void test_file_flags(void **state)
 	assert_int_equal(flags, 0);
 }
 
+/* One by one: each has the place that the tree has for it. */
+static void test_each_file_flag(void **state)
+{
+	static const struct {
+		unsigned int file_flag;
+		const char *name;
+	} cases[] = {
+		{ FS_NOCOW_FL, "nodatacow" },	{ FS_NOCOMP_FL, "nocompress" },
+		{ FS_SYNC_FL, "sync" },		{ FS_IMMUTABLE_FL, "immutable" },
+		{ FS_APPEND_FL, "append" },	{ FS_NODUMP_FL, "nodump" },
+		{ FS_NOATIME_FL, "noatime" },	{ FS_DIRSYNC_FL, "dirsync" },
+		{ FS_COMPR_FL, "compress" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t flags;
+
+		expect_getflags(cases[i].file_flag, 0);
+		assert_int_equal(inode_flags_of(MOCK_FD, &flags), 0);
+		assert_string_equal(inode_flags_take_name(&flags), cases[i].name);
+		assert_int_equal(flags, 0);
+	}
+}
+
 static void test_file_flags_error(void **state)
 {
 	uint32_t flags = 99;
@@ -142,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		MOCKED_TEST(test_names),	    MOCKED_TEST(test_every_flag_ends),
 		MOCKED_TEST(test_file_flags),
+		MOCKED_TEST(test_each_file_flag),
 		MOCKED_TEST(test_file_flags_error), MOCKED_TEST(test_parse),
 		MOCKED_TEST(test_all),		    MOCKED_TEST(test_all_errors),
 	};

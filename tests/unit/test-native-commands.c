@@ -60,6 +60,18 @@ static void test_names(void **state)
 		assert_int_equal(match(help, sizeof(help) - 1, cases[i].word), cases[i].expected);
 }
 
+/* The word itself wins, whatever comes after it. */
+static void test_word_before_longer_ones(void **state)
+{
+	static const char text[] = "    btrfs inspect-internal map [file]\n"
+				   "    btrfs inspect-internal map-swapfile <file>\n"
+				   "    btrfs inspect-internal other\n";
+
+	(void)state;
+	assert_int_equal(match(text, sizeof(text) - 1, "map"), NATIVE_EXACT);
+	assert_int_equal(match(text, sizeof(text) - 1, "map-"), NATIVE_PREFIX);
+}
+
 static void test_cut_anywhere(void **state)
 {
 	(void)state;
@@ -86,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_word_before_longer_ones),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_bytes_that_are_no_text),
 	};

@@ -308,6 +308,27 @@ static void test_file_that_was_punched_and_filled(void **state)
 	assert_end(true);
 }
 
+/* Those in a row count, not those of a whole file. */
+static void test_stalls_between_which_it_goes_on(void **state)
+{
+	static struct seek_call list[2 * STALLS + 4];
+	size_t count = 0;
+
+	(void)state;
+	list[count++] = (struct seek_call){ 0, SEEK_DATA, 5, 0 };
+	for (size_t i = 0; i < STALLS; i++)
+		list[count++] = (struct seek_call){ 5, i % 2 ? SEEK_DATA : SEEK_HOLE, 5, 0 };
+	list[count++] = (struct seek_call){ 5, SEEK_HOLE, 7, 0 };
+	for (size_t i = 0; i < STALLS; i++)
+		list[count++] = (struct seek_call){ 7, i % 2 ? SEEK_HOLE : SEEK_DATA, 7, 0 };
+	list[count++] = (struct seek_call){ 7, SEEK_DATA, -1, ENXIO };
+	start(WHOLE_FILE, 9, list, count);
+	assert_next(0, 5, false);
+	assert_next(5, 2, true);
+	assert_next(7, 2, false);
+	assert_end(true);
+}
+
 /* One change alone: each of them has to be noticed for itself. */
 static void test_file_that_was_punched(void **state)
 {
@@ -477,6 +498,7 @@ int main(void)
 		cmocka_unit_test(test_errors_are_passed_on),
 		cmocka_unit_test(test_answer_before_the_position),
 		cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_stalls_between_which_it_goes_on),
 		cmocka_unit_test(test_file_that_was_punched_and_filled),
 		cmocka_unit_test(test_file_that_was_punched),
 		cmocka_unit_test(test_file_that_was_filled),

@@ -146,6 +146,9 @@ static void test_no_such_file(void **state)
 	assert_int_equal(find("", 0, &extent), 0);
 	make_file("a");
 	assert_int_equal(find("a", UINT64_MAX, &extent), 0);
+	/* no link is followed: nothing is searched for */
+	assert_int_equal(symlinkat("a", MOCK_FD, "b"), 0);
+	assert_int_equal(find("b", 0, &extent), 0);
 	assert_int_equal(extent.offset, 99);
 }
 

@@ -346,6 +346,28 @@ static void test_lengths(void **state)
 	expect_fault(SEND_FAULT_LENGTH, STREAM_HEADER_SIZE);
 }
 
+/* 64 KiB are the most in protocol 1, the header included. */
+static void test_largest_command(void **state)
+{
+	static const char value[65536 - COMMAND_HEADER_SIZE - 2 * 4 + 1];
+	struct send_command command;
+
+	(void)state;
+	for (size_t more = 0; more < 2; more++) {
+		setup(NULL);
+		made_header(&made, 1);
+		made_begin(&made, SEND_SET_XATTR);
+		made_string(&made, SEND_A_PATH, "");
+		made_attribute(&made, SEND_A_XATTR_DATA, value, sizeof(value) - 1 + more);
+		made_end(&made);
+		if (more)
+			expect_fault(SEND_FAULT_LENGTH, STREAM_HEADER_SIZE);
+		else
+			assert_int_equal(read_all(SIZE_MAX, &command), 1);
+	}
+	assert_int_equal(command.size, 65536);
+}
+
 static void test_paths(void **state)
 {
 	(void)state;
@@ -385,6 +407,50 @@ static void test_missing_and_repeated_attributes(void **state)
 	expect_fault(SEND_FAULT_ATTRIBUTE, position);
 }
 
+static void made_needed(uint16_t attribute)
+{
+	if (attribute == SEND_A_DATA)
+		made_data(&made, 4);
+	else if (attribute == SEND_A_PATH || attribute == SEND_A_PATH_TO)
+		made_string(&made, attribute, "x");
+	else
+		made_u64(&made, attribute, 4);
+}
+
+/* Each of them in turn. */
+static void test_every_missing_attribute(void **state)
+{
+	static const struct {
+		uint16_t command;
+		/* ended by 0 */
+		uint16_t needed[5];
+	} cases[] = {
+		{ SEND_RENAME, { SEND_A_PATH, SEND_A_PATH_TO } },
+		{ SEND_WRITE, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_DATA } },
+		{ SEND_CLONE, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_CLONE_LEN } },
+		{ SEND_UPDATE_EXTENT, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_SIZE } },
+		{ SEND_FALLOCATE, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_SIZE } },
+		{ SEND_ENCODED_WRITE, { SEND_A_PATH, SEND_A_FILE_OFFSET,
+					SEND_A_UNENCODED_FILE_LEN, SEND_A_DATA } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const uint16_t *needed = cases[i].needed;
+
+		for (size_t missing = 0; needed[missing]; missing++) {
+			setup(NULL);
+			made_header(&made, 2);
+			made_begin(&made, cases[i].command);
+			for (size_t j = 0; needed[j]; j++)
+				if (j != missing)
+					made_needed(needed[j]);
+			made_end(&made);
+			expect_fault(SEND_FAULT_MISSING, STREAM_HEADER_SIZE);
+		}
+	}
+}
+
 /* The names and the last numbers of the protocols fit together. */
 static void test_command_names(void **state)
 {
@@ -413,8 +479,10 @@ int main(void)
 		STREAM_TEST(test_what_is_no_stream),
 		STREAM_TEST(test_what_a_protocol_lacks),
 		STREAM_TEST(test_lengths),
+		STREAM_TEST(test_largest_command),
 		STREAM_TEST(test_paths),
 		STREAM_TEST(test_missing_and_repeated_attributes),
+		STREAM_TEST(test_every_missing_attribute),
 		STREAM_TEST(test_command_names),
 	};
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "capture.h"
 #include "cleanup.h"
 #include "table.h"
 #include "test.h"
@@ -14,39 +14,6 @@ static const struct table_column columns[] = {
 	{ "NUMBER", 8, false },
 	{ "NAME", 10, true },
 };
-
-static FILE *captured;
-static int saved_stdout;
-
-/* Tables go to standard output, which belongs to the test protocol. */
-static void capture_begin(void)
-{
-	fflush(stdout);
-	captured = tmpfile();
-	assert_non_null(captured);
-	saved_stdout = dup(STDOUT_FILENO);
-	assert_true(saved_stdout >= 0);
-	dup2(fileno(captured), STDOUT_FILENO);
-}
-
-/* Gives standard output back, and what went to it. */
-static char *capture_end(void)
-{
-	char *text;
-	long size;
-
-	fflush(stdout);
-	dup2(saved_stdout, STDOUT_FILENO);
-	close(saved_stdout);
-	fseek(captured, 0, SEEK_END);
-	size = ftell(captured);
-	rewind(captured);
-	text = calloc(1, size + 1);
-	assert_non_null(text);
-	assert_int_equal(fread(text, 1, size, captured), size);
-	fclose(captured);
-	return text;
-}
 
 static int add_row(struct table *table, const char *number, const char *name)
 {
