@@ -104,6 +104,15 @@ is_sanitized() {
     expect_line " *4.19MB +0.00B +4.19MB .*"
     run -0 "$FASTPATH" --raw fiemap-shared "$MNT/file"
     expect_line " *4194304 +0 +4194304 .*"
+    # the last one counts
+    run -0 fiemap_shared --raw --kbytes "$MNT/file"
+    expect_line " *4096.00KiB +0.00KiB +4096.00KiB .*"
+    run -0 fiemap_shared --mbytes --raw "$MNT/file"
+    expect_line " *4194304 +0 +4194304 .*"
+    run -0 fiemap_shared --si --kbytes "$MNT/file"
+    expect_line " *4194.30kB +0.00kB +4194.30kB .*"
+    run -0 fiemap_shared --si --kbytes --human-readable "$MNT/file"
+    expect_line " *4.00MiB +0.00B +4.00MiB .*"
 }
 
 @test "--extents: a row per extent" {
@@ -797,6 +806,20 @@ replace_files() {
     [ "$(grep -c '(and maybe more)' <<<"$output")" = 2 ] || fail "$output"
 }
 
+@test "an owner is looked for where its own file system is mounted" {
+    local own=$BATS_TEST_TMPDIR/own
+
+    # Both have a top level, of the same id, and the other one was mounted first.
+    mount_own noatime
+    random "$own/file" 1
+    cp --reflink=always "$own/file" "$own/copy"
+    cp --reflink=always "$own/file" "$own/another"
+    sync -f "$own"
+    run -0 fiemap_shared_json --owners "$own/file"
+    expect_json '.["fiemap-shared"][0].owners | map([.path, .mounted_at]) | sort | tojson' \
+        "[[\"another\",\"$own\"],[\"copy\",\"$own\"]]"
+}
+
 @test "an owner with more names than the kernel tells" {
     local copy=$MNT/$BATS_TEST_NUMBER number
 
@@ -810,6 +833,11 @@ replace_files() {
     expect_json '.["fiemap-shared"][0].owners[] | select(.paths | length == 40) | .paths_complete' true
     run -0 fiemap_shared --owners "$MNT/file"
     refuse_line '.*and maybe more.*'
+    # the figures stand in the first of its rows only, so that they can be added up
+    [ "$(grep -c " $copy/" <<<"$output")" = 40 ] || fail "$output"
+    [ "$(grep -c " 4.00MiB $copy/" <<<"$output")" = 1 ] || fail "$output"
+    [ "$(grep -cE " +1 +4.00MiB $copy/" <<<"$output")" = 1 ] || fail "$output"
+    [ "$(grep -cE " +$(stat -c %i "$copy/1") +1 " <<<"$output")" = 1 ] || fail "$output"
 
     # 4096 bytes have room for some of these only
     for number in {1..40}; do

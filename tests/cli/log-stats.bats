@@ -262,6 +262,7 @@ commits_done() {
              | (map((.entries - $mx) * (.ns - $my)) | add) / (map(.entries - $mx | . * .) | add)
              * 1000 - $r.growth.step_ns | fabs < 2)
         and ([$r.commit_kinds[].total_ns] | add) == $l.total
+        and ([$r.commit_kinds[].max_ns] | max) == $l.max
         and $r.elapsed_ns > $l.total' "$SAMPLES"
 }
 

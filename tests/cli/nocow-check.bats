@@ -255,6 +255,27 @@ prove_nocow() {
     expect_json '[."nocow-check"[0].ranges[0] | .nocow, .reason] | tostring' '[true,"nodatacow"]'
 }
 
+@test "each subvolume has a last snapshot of its own, however shortly one comes after the other" {
+    local name
+
+    for name in without with; do
+        btrfs subvolume create "$MNT/$name" >/dev/null
+        touch "$MNT/$name/file"
+        chattr +C "$MNT/$name/file"
+        head -c 64K /dev/zero >"$MNT/$name/file"
+    done
+    sync -f "$MNT"
+    # Once there was one, even though nothing is shared any more.
+    btrfs subvolume snapshot "$MNT/with" "$MNT/snapshot" >/dev/null
+    btrfs subvolume delete --commit-each "$MNT/snapshot" >/dev/null
+    btrfs subvolume sync "$MNT" >/dev/null
+    run -0 nocow_check_json --extents "$MNT/without/file" "$MNT/with/file" "$MNT/without/file"
+    expect_json '[."nocow-check"[] | [.ranges[].reason] | unique | join(" ")] | join(", ")' 'nodatacow, generation'
+    run -0 nocow_check_json --extents "$MNT/with/file" "$MNT/without/file"
+    expect_json '[."nocow-check"[] | [.ranges[].reason] | unique | join(" ")] | join(", ")' 'generation, nodatacow'
+    btrfs subvolume delete "$MNT/with" "$MNT/without" >/dev/null
+}
+
 @test "a file that has just been preallocated" {
     mkdir "$MNT/within"
     fallocate -l 1M "$MNT/within/new"

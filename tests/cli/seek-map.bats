@@ -493,6 +493,9 @@ ratio() {
             def is_latency: all_uint(["min", "mean", "p50", "p99", "max", "total"]);
             .__header == {version: "1"}
             and (.total | all_uint(["file_count", "size", "data_bytes", "hole_bytes", "segment_count", "calls"]))
+            and (.total as $total | .["seek-map"] as $files
+                | ["size", "data_bytes", "hole_bytes", "segment_count", "calls"]
+                | all(. as $name | $total[$name] == ([$files[][$name]] | add)))
             and (.["seek-map"] | length == 3 and all(
                 (["path", "size", "data_bytes", "hole_bytes", "segments", "calls", "latency_ns"]
                     - keys_unsorted == [])

@@ -102,6 +102,10 @@ with_release() {
     [ "$stderr" = "ERROR: cannot tell which features the kernel has" ] || fail "$stderr"
     expect_line "log-dir +(unknown|present) .*"
 
+    # an error weighs more than what is found
+    run --separate-stderr with_release 6.3.1 status --check "$MNT/missing"
+    [ "$status" -eq 1 ] || fail "status $status"
+
     # some of them, and all of them
     run --separate-stderr with_release 6.3.1 status --check
     [ "$status" -eq 64 ] || fail "status $status"
