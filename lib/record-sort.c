@@ -138,7 +138,8 @@ static int open_unlinked_file(const char *path)
 
 	if (directory < 0)
 		return -errno;
-	fd = openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	/* O_EXCL: nobody can give it a name later. */
+	fd = openat(directory, ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		return fd;
 	if (errno != EOPNOTSUPP && errno != EISDIR)
