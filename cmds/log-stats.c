@@ -973,7 +973,8 @@ static bool is_expected_end(const struct run *run)
 {
 	int signal = run->interrupts.signal;
 
-	return run->arguments->watch && !run->output_lost && (signal == SIGINT || signal == SIGTERM);
+	return run->arguments->watch && !run->output_lost &&
+	       (signal == SIGINT || signal == SIGTERM);
 }
 
 /* -- the command -- */

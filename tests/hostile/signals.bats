@@ -113,8 +113,9 @@ at_moments() {
     until [ -n "$(find "$DIR" -name file_50000)" ]; do sleep 0.1; done
     kill -KILL "$pid"
     wait "$pid" || true
-    # Ends long before all of them are gone.
+    # It ends long before all of them are gone.
     expect_end "$(signal_run 50 --signal TERM "$FASTPATH" log-stats -q --files 1 "$DIR")" TERM
+    [ -n "$(find "$DIR" -name 'file_*' -print -quit)" ] || fail "the signal waited until everything was gone"
     run -0 "$FASTPATH" log-stats -q --files 1 "$DIR"
     expect_nothing_left
 }
