@@ -155,6 +155,25 @@ is_sanitized() {
     expect_line " *0 .* generation"
 }
 
+@test "--why: several decisions for an extent are mixed, and told one by one" {
+    local own=$BATS_TEST_TMPDIR/own
+
+    mount_own noatime
+    btrfs -q subvolume create "$own/subvolume"
+    xfs_io -f -c "pwrite -q 0 1m" -c fsync "$own/subvolume/file"
+    # What was written before a snapshot may be shared, even where the snapshot is gone.
+    btrfs -q subvolume snapshot "$own/subvolume" "$own/snapshot"
+    btrfs -q subvolume delete -c "$own/snapshot"
+    btrfs subvolume sync "$own" >/dev/null
+    xfs_io -c "pwrite -q 1m 1m" -c fsync "$own/subvolume/file"
+    sync -f "$own"
+    run -0 fiemap_shared --raw --why --extents "$own/subvolume/file"
+    expect_line " +0 +[0-9]+ +2097152 last +mixed *"
+    run -0 fiemap_shared_json --why --extents "$own/subvolume/file"
+    expect_json '.["fiemap-shared"][0].extents | map([.decision, .decisions.generation, .decisions.leaf + .decisions.walk]) |
+        tojson' '[["mixed",1,1]]'
+}
+
 @test "--timing gives the cost in all and per extent" {
     local time='[0-9.]+(ns|us|ms|s)'
 
