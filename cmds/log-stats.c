@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "commit-counters.h"
 #include "counted.h"
+#include "filesystem-type.h"
 #include "fsync-folder.h"
 #include "interrupts.h"
 #include "json.h"
@@ -305,7 +306,7 @@ static int find_directory(struct run *run)
 		failed(run, "cannot access", path, -errno);
 		return -1;
 	}
-	if (filesystem.f_type != BTRFS_SUPER_MAGIC) {
+	if (!filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC)) {
 		failed(run, "not a btrfs filesystem:", path, 0);
 		return -1;
 	}

@@ -17,6 +17,7 @@
 #include "counters.h"
 #include "feature-measure.h"
 #include "feature-status.h"
+#include "filesystem-type.h"
 #include "interrupts.h"
 #include "json.h"
 #include "message.h"
@@ -147,7 +148,7 @@ static int open_directory(const char *path)
 		error_path("cannot open", path, -errno);
 		return -1;
 	}
-	if (fstatfs(fd, &filesystem) == 0 && filesystem.f_type == BTRFS_SUPER_MAGIC)
+	if (fstatfs(fd, &filesystem) == 0 && filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC))
 		return fd;
 	error_path("not a btrfs filesystem:", path, 0);
 	close(fd);

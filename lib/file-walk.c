@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "file-walk.h"
+#include "filesystem-type.h"
 #include "open-beneath.h"
 
 struct file_place {
@@ -214,7 +215,7 @@ static int check_filesystem(int fd)
 
 	if (fstatfs(fd, &filesystem))
 		return -errno;
-	return filesystem.f_type == BTRFS_SUPER_MAGIC ? 0 : -ENOTTY;
+	return filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC) ? 0 : -ENOTTY;
 }
 
 /* Starts to read the directory PATH, which was named; -ENOTDIR if it is none. */

@@ -13,6 +13,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 
+#include "filesystem-type.h"
 #include "open-beneath.h"
 
 /* Returns 0, or a negative errno. */
@@ -81,7 +82,7 @@ int open_own_descriptors(void)
 
 	if (fd < 0)
 		return -errno;
-	if (fstatfs(fd, &filesystem) == 0 && filesystem.f_type == PROC_SUPER_MAGIC)
+	if (fstatfs(fd, &filesystem) == 0 && filesystem_has_type(&filesystem, PROC_SUPER_MAGIC))
 		return fd;
 	close(fd);
 	return -ENOENT;

@@ -13,6 +13,7 @@
 #include <linux/magic.h>
 
 #include "cleanup.h"
+#include "filesystem-type.h"
 #include "retry-ioctl.h"
 #include "scratch-file.h"
 #include "write-at.h"
@@ -79,7 +80,7 @@ int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t siz
 
 	if (directory_fd < 0 || fstatfs(directory_fd, &filesystem) < 0)
 		return -errno;
-	if (filesystem.f_type != BTRFS_SUPER_MAGIC)
+	if (!filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC))
 		return -ENOTTY;
 	/* O_EXCL: nobody can give it a name later. */
 	fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_FILESYSTEM_TYPE_H
+#define FASTPATH_FILESYSTEM_TYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/vfs.h>
+
+/* Whether MAGIC, of linux/magic.h, is the type of FILESYSTEM, which is negative for some in 32 bits. */
+static inline bool filesystem_has_type(const struct statfs *filesystem, uint32_t magic)
+{
+	return (uint32_t)filesystem->f_type == magic;
+}
+
+#endif
