@@ -18,6 +18,7 @@
 #include <linux/magic.h>
 #include <linux/openat2.h>
 
+#include "../large-file.h"
 #include "cleanup.h"
 #include "file-walk.h"
 #include "test.h"
@@ -29,7 +30,8 @@ static int openat2_error;
 static bool no_proc;
 
 /* Everything below ROOT is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
-int __wrap_fstatfs(int fd, struct statfs *filesystem);
+int __wrap_fstatfs(int fd, struct statfs *filesystem)
+	LARGE_FILE_SYMBOL("__wrap_fstatfs");
 int __wrap_fstatfs(int fd, struct statfs *filesystem)
 {
 	char link[32], path[PATH_MAX] = "";

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../large-file.h"
 #include "record-sort.h"
 #include "test.h"
 
@@ -56,8 +57,10 @@ static unsigned int write_count;
 static bool needs_names;
 static int temporary_fd;
 
-ssize_t __real_pwrite(int fd, const void *data, size_t size, off_t offset);
-ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset);
+ssize_t __real_pwrite(int fd, const void *data, size_t size, off_t offset)
+	LARGE_FILE_SYMBOL("__real_pwrite");
+ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
+	LARGE_FILE_SYMBOL("__wrap_pwrite");
 ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
 {
 	write_count++;
@@ -82,8 +85,10 @@ ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
 	return __real_pwrite(fd, data, size, offset);
 }
 
-int __real_openat(int directory, const char *path, int flags, mode_t mode);
-int __wrap_openat(int directory, const char *path, int flags, mode_t mode);
+int __real_openat(int directory, const char *path, int flags, mode_t mode)
+	LARGE_FILE_SYMBOL("__real_openat");
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode)
+	LARGE_FILE_SYMBOL("__wrap_openat");
 int __wrap_openat(int directory, const char *path, int flags, mode_t mode)
 {
 	assert_int_equal(mode, 0600);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../large-file.h"
 #include "seek-iter.h"
 #include "test.h"
 
@@ -28,7 +29,8 @@ static bool any_fd;
 static int fds[8];
 static off_t file_size;
 
-off_t __wrap_lseek(int fd, off_t offset, int whence);
+off_t __wrap_lseek(int fd, off_t offset, int whence)
+	LARGE_FILE_SYMBOL("__wrap_lseek");
 off_t __wrap_lseek(int fd, off_t offset, int whence)
 {
 	const struct seek_call *call;
@@ -46,7 +48,8 @@ off_t __wrap_lseek(int fd, off_t offset, int whence)
 	return call->error ? -1 : call->answer;
 }
 
-int __wrap_fstat(int fd, struct stat *status);
+int __wrap_fstat(int fd, struct stat *status)
+	LARGE_FILE_SYMBOL("__wrap_fstat");
 int __wrap_fstat(int fd, struct stat *status)
 {
 	assert_int_equal(fd, FD);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../large-file.h"
 #include "test.h"
 #include "write-at.h"
 
@@ -22,7 +23,8 @@ static struct {
 	unsigned int calls;
 } file;
 
-ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset);
+ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
+	LARGE_FILE_SYMBOL("__wrap_pwrite");
 ssize_t __wrap_pwrite(int fd, const void *data, size_t size, off_t offset)
 {
 	assert_int_equal(fd, FD);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../large-file.h"
 #include "test.h"
 #include "zeros.h"
 
@@ -22,7 +23,8 @@ static struct {
 	unsigned int calls;
 } file;
 
-ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset);
+ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset)
+	LARGE_FILE_SYMBOL("__wrap_pread");
 ssize_t __wrap_pread(int fd, void *buffer, size_t size, off_t offset)
 {
 	uint64_t start = offset;
