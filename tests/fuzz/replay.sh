@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs every fuzz target on its corpus, a line of TAP for each.
 # Both kinds of target, with libFuzzer and without, take the files as arguments.
+# EMULATOR runs targets that were built for another processor.
 set -u
 
 : "${top_srcdir:=.}" "${top_builddir:=.}"
@@ -14,7 +15,7 @@ number=0
 for target in "$@"; do
     number=$((number + 1))
     name=${target##*/fuzz-}
-    log=$("$top_builddir/$target" "$corpora/$name"/* 2>&1)
+    log=$(${EMULATOR:-} "$top_builddir/$target" "$corpora/$name"/* 2>&1)
     status=$?
     if [ $status -eq 0 ]; then
         echo "ok $number - $name"
