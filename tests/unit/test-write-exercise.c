@@ -159,6 +159,22 @@ static void test_unknown_writes(void **state)
 	assert_int_equal(verdict.moved_bytes, EXERCISE_BLOCK);
 }
 
+/* Nothing moved, but the prediction was for a part only: which writes were in it, nobody knows. */
+static void test_unknown_writes_to_a_part(void **state)
+{
+	const struct byte_range from_second = { EXERCISE_BLOCK, SIZE - EXERCISE_BLOCK };
+	const struct written written = { .count = 7 };
+	struct write_verdict verdict;
+
+	(void)state;
+	write_exercise_predict(exercise, from_second);
+	expect_map(BLOCKS);
+	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), 0);
+	assert_int_equal(verdict.moved_bytes, 0);
+	assert_int_equal(verdict.predicted_bytes, SIZE - EXERCISE_BLOCK);
+	assert_false(verdict.writes_known);
+}
+
 /* Blocks that are gone have not stayed. */
 static void test_judge_hole_and_error(void **state)
 {
@@ -222,6 +238,7 @@ int main(void)
 		EXERCISE_TEST(test_all_stayed),
 		EXERCISE_TEST(test_one_block_moved),
 		EXERCISE_TEST(test_unknown_writes),
+		EXERCISE_TEST(test_unknown_writes_to_a_part),
 		EXERCISE_TEST(test_judge_hole_and_error),
 		cmocka_unit_test(test_fio),
 	};
