@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <langinfo.h>
 #include <libsmartcols.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "name-escape.h"
 #include "progress.h"
 #include "table.h"
 
@@ -30,6 +33,8 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 	if (!table->rows)
 		goto fail;
 
+	/* It would escape control bytes alone. */
+	scols_table_enable_noencoding(table->rows, 1);
 	/* Never cut a name to the terminal's width. */
 	scols_table_enable_nowrap(table->rows, 0);
 	scols_table_set_termforce(table->rows, SCOLS_TERMFORCE_NEVER);
@@ -85,9 +90,20 @@ int table_begin_row(struct table *table)
 	return 0;
 }
 
+static bool locale_has_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* libsmartcols 2.38 never ends on what is not in the locale's encoding. */
 int table_cell(struct table *table, const char *text)
 {
-	return scols_line_set_data(table->row, table->column++, text);
+	char *escaped = locale_has_utf8() ? escape_name(text) : escape_name_to_ascii(text);
+
+	if (!escaped)
+		return -ENOMEM;
+	/* takes it over */
+	return scols_line_refer_data(table->row, table->column++, escaped);
 }
 
 int table_number_cell(struct table *table, uint64_t number)

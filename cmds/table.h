@@ -30,7 +30,7 @@ void table_freep(struct table **table);
 
 /* Returns 0 or -ENOMEM. */
 int table_begin_row(struct table *table);
-/* The next cell of the row; TEXT is copied. Returns 0 or -ENOMEM. */
+/* The next cell of the row: TEXT as escape_name() has it. Returns 0 or -ENOMEM. */
 int table_cell(struct table *table, const char *text);
 /* The same, of a number. */
 int table_number_cell(struct table *table, uint64_t number);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,10 +36,88 @@ static size_t utf8_length(const unsigned char *s)
 	return length;
 }
 
-static bool is_control(const unsigned char *s)
+struct code_points {
+	uint32_t first, last;
+};
+
+static bool is_among(uint32_t code_point, const struct code_points *ranges, size_t count)
 {
-	/* C0, DEL, and C1, which some terminals obey too */
-	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] < 0xa0);
+	for (size_t i = 0; i < count; i++)
+		if (code_point >= ranges[i].first && code_point <= ranges[i].last)
+			return true;
+	return false;
+}
+
+static bool is_hidden(uint32_t code_point)
+{
+	static const struct code_points ranges[] = {
+		/* C0, DEL and C1 */
+		{ 0x00, 0x1f },
+		{ 0x7f, 0x9f },
+		/* soft hyphen, combining grapheme joiner, Arabic letter mark */
+		{ 0xad, 0xad },
+		{ 0x34f, 0x34f },
+		{ 0x61c, 0x61c },
+		/* fillers, inherent vowels and the Mongolian separator without a form */
+		{ 0x115f, 0x1160 },
+		{ 0x17b4, 0x17b5 },
+		{ 0x180e, 0x180e },
+		/* the space without a width, marks of direction */
+		{ 0x200b, 0x200b },
+		{ 0x200e, 0x200f },
+		/* ends of lines and paragraphs, embeddings and overrides */
+		{ 0x2028, 0x202e },
+		/* word joiner, invisible operators, isolates */
+		{ 0x2060, 0x206f },
+		{ 0x3164, 0x3164 },
+		/* byte order mark */
+		{ 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 },
+		/* unassigned, annotations */
+		{ 0xfff0, 0xfffb },
+		/* shorthand and musical controls */
+		{ 0x1bca0, 0x1bca3 },
+		{ 0x1d173, 0x1d17a },
+		/* tags */
+		{ 0xe0000, 0xe0fff },
+	};
+
+	return is_among(code_point, ranges, sizeof(ranges) / sizeof(ranges[0]));
+}
+
+/* Joiners and variation selectors, which choose a form of the character before. */
+static bool shapes_neighbour(uint32_t code_point)
+{
+	static const struct code_points ranges[] = {
+		{ 0x180b, 0x180d },
+		{ 0x180f, 0x180f },
+		{ 0x200c, 0x200d },
+		{ 0xfe00, 0xfe0f },
+	};
+
+	return is_among(code_point, ranges, sizeof(ranges) / sizeof(ranges[0]));
+}
+
+/* The code point of the UTF-8 character of LENGTH bytes at S. */
+static uint32_t decode(const unsigned char *s, size_t length)
+{
+	uint32_t code_point = length == 1 ? s[0] : s[0] & (0x7f >> length);
+
+	for (size_t i = 1; i < length; i++)
+		code_point = code_point << 6 | (s[i] & 0x3f);
+	return code_point;
+}
+
+/* Whether the character of LENGTH bytes at S, a place in NAME, would not show as what it is. */
+static bool hides(const unsigned char *name, const unsigned char *s, size_t length)
+{
+	bool follows_ascii = s == name || s[-1] < 0x80;
+	uint32_t code_point;
+
+	if (*s >= ' ' && *s < 0x7f)
+		return false;
+	code_point = decode(s, length);
+	return is_hidden(code_point) || (follows_ascii && shapes_neighbour(code_point));
 }
 
 bool name_is_utf8(const char *name)
@@ -55,7 +134,7 @@ bool name_is_utf8(const char *name)
 	return true;
 }
 
-static char *escape(const char *name, const char *special, const char *quote)
+static char *escape(const char *name, const char *special, const char *quote, bool to_ascii)
 {
 	const unsigned char *s = (const unsigned char *)name;
 	/* the longest form of a byte is \xHH */
@@ -69,7 +148,9 @@ static char *escape(const char *name, const char *special, const char *quote)
 	while (*s) {
 		size_t length = utf8_length(s);
 
-		if (!length || is_control(s)) {
+		/* Without its first byte the rest of a character is not UTF-8. */
+		if (!length || (to_ascii && length > 1) ||
+		    hides((const unsigned char *)name, s, length)) {
 			out += sprintf(out, "\\x%02x", *s);
 			s++;
 			continue;
@@ -86,10 +167,15 @@ static char *escape(const char *name, const char *special, const char *quote)
 
 char *escape_name(const char *name)
 {
-	return escape(name, "\\", "");
+	return escape(name, "\\", "", false);
+}
+
+char *escape_name_to_ascii(const char *name)
+{
+	return escape(name, "\\", "", true);
 }
 
 char *quote_name(const char *name)
 {
-	return escape(name, "\\'", "'");
+	return escape(name, "\\'", "'", false);
 }

@@ -33,9 +33,18 @@ static void check_meaning(const char *escaped, const char *name)
 	INVARIANT(!*escaped);
 }
 
-/* Neither C0 nor DEL nor C1. */
+/* Marks of direction, separators, and what has no width. */
+static const char *const hidden[] = {
+	"\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xa8", "\xe2\x80\xa9",
+	"\xe2\x80\xaa", "\xe2\x80\xab", "\xe2\x80\xac", "\xe2\x80\xad", "\xe2\x80\xae",
+	"\xe2\x81\xa6", "\xe2\x81\xa7", "\xe2\x81\xa8", "\xe2\x81\xa9", "\xef\xbb\xbf",
+};
+
+/* Neither C0 nor DEL nor C1, nor any of the above. */
 static void check_harmless(const char *text)
 {
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+		INVARIANT(!strstr(text, hidden[i]));
 	INVARIANT(name_is_utf8(text));
 	for (; *text; text++) {
 		unsigned char byte = *text, next = text[1];

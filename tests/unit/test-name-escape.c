@@ -71,6 +71,52 @@ static void test_names(void **state)
 		assert_escaped(cases[i][0], cases[i][1]);
 }
 
+/* Each alone, and each between letters that could be read another way around with it. */
+static void test_hidden_characters(void **state)
+{
+	static const char *const hidden[] = {
+		/* Bidi_Control, all of it */
+		"\xd8\x9c", "\xe2\x80\x8e", "\xe2\x80\x8f", "\xe2\x80\xaa", "\xe2\x80\xab",
+		"\xe2\x80\xac", "\xe2\x80\xad", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x81\xa7",
+		"\xe2\x81\xa8", "\xe2\x81\xa9",
+		/* ends of lines and of paragraphs */
+		"\xe2\x80\xa8", "\xe2\x80\xa9",
+		/* without a width: space, joiners, byte order mark, soft hyphen, fillers */
+		"\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x81\xa0", "\xef\xbb\xbf",
+		"\xc2\xad", "\xcd\x8f", "\xe1\x85\x9f", "\xe3\x85\xa4", "\xef\xbe\xa0",
+		/* a variation selector, an annotation, a tag */
+		"\xef\xb8\x8f", "\xef\xbf\xb9", "\xf3\xa0\x81\x81",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		char name[16], expected[32], *out = expected;
+
+		sprintf(name, "a%sb", hidden[i]);
+		out += sprintf(out, "a");
+		for (const char *s = hidden[i]; *s; s++)
+			out += sprintf(out, "\\x%02x", (unsigned char)*s);
+		strcpy(out, "b");
+		assert_escaped(name, expected);
+	}
+}
+
+/* Persian, Devanagari, a family, a heart in colour, and what is next to the ranges. */
+static void test_characters_that_show(void **state)
+{
+	static const char *const names[] = {
+		"\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xae\xd9\x88", "\xe0\xa4\x95\xe2\x80\x8d\xe0\xa4\xb7",
+		"\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9", "\xe2\x9d\xa4\xef\xb8\x8f",
+		"\xc2\xac", "\xc2\xae", "\xd8\x9b", "\xd8\x9d", "\xe2\x80\x8a", "\xe2\x80\x90",
+		"\xe2\x80\xa7", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe2\x81\xb0", "\xef\xbb\xbc",
+		"\xef\xbf\xbc", "\xf3\x9f\xbf\xbf", "\xf3\xa1\x80\x80",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		assert_escaped(names[i], names[i]);
+}
+
 static void test_quoted_names(void **state)
 {
 	(void)state;
@@ -185,6 +231,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_byte),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_hidden_characters),
+		cmocka_unit_test(test_characters_that_show),
 		cmocka_unit_test(test_quoted_names),
 		cmocka_unit_test(test_well_formed_utf8),
 		cmocka_unit_test(test_malformed_utf8),

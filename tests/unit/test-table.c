@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,39 @@ static void test_few_rows(void **state)
 	assert_string_equal(text, "  NUMBER NAME\n"
 				  "       1 one\n"
 				  "    1000 a thousand and more\n");
+}
+
+static char *print_odd_name(void)
+{
+	struct table *table;
+	int failed = 0;
+	char *text;
+
+	capture_begin();
+	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
+	failed |= add_row(table, "1", "back\\slash \033[1m \xe2\x80\xae \xff \xc3\xa4");
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	return text;
+}
+
+static void test_names_are_escaped(void **state)
+{
+	static const char *const expected[][2] = {
+		{ "C", " back\\\\slash \\x1b[1m \\xe2\\x80\\xae \\xff \\xc3\\xa4\n" },
+		{ "C.UTF-8", " back\\\\slash \\x1b[1m \\xe2\\x80\\xae \\xff \xc3\xa4\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		CLEANUP_FREE char *text = NULL;
+
+		assert_non_null(setlocale(LC_CTYPE, expected[i][0]));
+		text = print_odd_name();
+		setlocale(LC_CTYPE, "C");
+		assert_non_null(strstr(text, expected[i][1]));
+	}
 }
 
 static void test_no_rows(void **state)
@@ -120,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few_rows),
+		cmocka_unit_test(test_names_are_escaped),
 		cmocka_unit_test(test_no_rows),
 		cmocka_unit_test(test_many_rows),
 		cmocka_unit_test(test_nothing_is_cut),
