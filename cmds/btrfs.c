@@ -223,7 +223,7 @@ static bool is_native(const char *word, const struct command *command)
 
 static int refuse_ambiguous(const char *word)
 {
-	error("ambiguous command '%s'", word);
+	error_value("ambiguous command", word, "%s", "");
 	fputs("Did you mean one of these?\n", stderr);
 	for (size_t i = 0; i < command_count; i++) {
 		const char *name = command_name(&commands[i], CALLER_INSPECT);

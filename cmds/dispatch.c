@@ -173,10 +173,10 @@ static int find_or_complain(const char *name, enum command_caller caller,
 	case COMMAND_FOUND:
 		return 0;
 	case COMMAND_AMBIGUOUS:
-		error("ambiguous command '%s'", name);
+		error_value("ambiguous command", name, "%s", "");
 		break;
 	case COMMAND_NONE:
-		error("unknown command '%s'", name);
+		error_value("unknown command", name, "%s", "");
 		break;
 	}
 	fprintf(stderr, "Try '%s --help' for the list of commands.\n", program_name(caller));
@@ -191,7 +191,7 @@ static int run_help(struct call *call, int argc, char **argv)
 	const struct command *command;
 
 	if (argc < 2) {
-		argp_parse(&main_argp, 2, help_argv, OPTIONS_ARGP_FLAGS, NULL, call);
+		options_parse(&main_argp, 2, help_argv, 0, call);
 		return standard_output_finish(STATUS_OK);
 	}
 	if (find_or_complain(argv[1], call->caller, &command) < 0)
@@ -206,7 +206,7 @@ int dispatch(enum command_caller caller, int argc, char **argv)
 	const struct command *command;
 
 	argv[0] = program;
-	if (argp_parse(&main_argp, argc, argv, OPTIONS_ARGP_FLAGS | ARGP_IN_ORDER, NULL, &call))
+	if (options_parse(&main_argp, argc, argv, ARGP_IN_ORDER, &call))
 		return STATUS_ERROR;
 	if (call.global.done)
 		return standard_output_finish(STATUS_OK);

@@ -87,7 +87,7 @@ static error_t parse_only(struct arguments *arguments, const char *text)
 	else if (strcmp(text, "exclusive") == 0)
 		arguments->only = ONLY_EXCLUSIVE;
 	else {
-		error("--only knows shared and exclusive, not '%s'", text);
+		error_value("--only knows shared and exclusive, not", text, "%s", "");
 		return EINVAL;
 	}
 	return 0;

@@ -34,8 +34,8 @@ static error_t parse_range_option(struct file_options *options, const char *text
 
 	if (ret == 0)
 		return 0;
-	error("invalid range '%s': OFFSET:LENGTH expected%s", text,
-	      ret == -ERANGE ? ", within 64 bits" : ", as 0:1M");
+	error_value("invalid range", text, ": OFFSET:LENGTH expected%s",
+		    ret == -ERANGE ? ", within 64 bits" : ", as 0:1M");
 	return EINVAL;
 }
 
@@ -110,7 +110,7 @@ bool file_options_can_overlap(const struct file_options *options)
 int file_command_run(const struct argp *argp, int argc, char **argv, file_command *command,
 		     void *arguments, const struct file_options *files)
 {
-	if (argp_parse(argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, arguments))
+	if (options_parse(argp, argc, argv, 0, arguments))
 		return STATUS_ERROR;
 	if (files->global->done)
 		return STATUS_OK;

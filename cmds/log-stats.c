@@ -95,6 +95,7 @@ static const struct argp_option option_list[] = {
 static error_t parse_time(const char *what, const char *text, uint64_t most, uint64_t unit_ns,
 			  uint64_t *ret_ns)
 {
+	char subject[64];
 	double value;
 	char *end;
 
@@ -102,8 +103,8 @@ static error_t parse_time(const char *what, const char *text, uint64_t most, uin
 	/* It takes blanks, a sign, hexadecimal numbers and names of others, too. */
 	if (!isdigit((unsigned char)*text) || strspn(text, "0123456789.") != strlen(text) || *end ||
 	    value * unit_ns < 1 || value > most) {
-		error("invalid number of %s '%s': more than 0, up to %" PRIu64 " expected", what,
-		      text, most);
+		snprintf(subject, sizeof(subject), "invalid number of %s", what);
+		error_value(subject, text, ": more than 0, up to %" PRIu64 " expected", most);
 		return EINVAL;
 	}
 	*ret_ns = value * unit_ns;
@@ -985,7 +986,7 @@ int log_stats_run(int argc, char **argv, struct global_options *global)
 	struct arguments arguments = { .global = global };
 	CLEANUP_FREE struct run *run = NULL;
 
-	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;

@@ -38,6 +38,19 @@ void warning(const char *format, ...)
 	va_end(arguments);
 }
 
+void error_value(const char *what, const char *value, const char *format, ...)
+{
+	CLEANUP_FREE char *quoted = quote_name(value);
+	CLEANUP_FREE char *rest = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&rest, format, arguments) < 0)
+		rest = NULL;
+	va_end(arguments);
+	error("%s %s%s", what, quoted ? quoted : "?", rest ? rest : "");
+}
+
 typedef void message_function(const char *format, ...);
 
 static void print_path(message_function *message, const char *action, const char *path, int err)

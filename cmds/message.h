@@ -13,4 +13,11 @@ void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void error_path(const char *action, const char *path, int err);
 void warning_path(const char *action, const char *path, int err);
 
+/*
+ * "ERROR: unknown format 'x': text or json expected": WHAT, the quoted VALUE that the user typed,
+ * and the formatted rest.
+ */
+void error_value(const char *what, const char *value, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif

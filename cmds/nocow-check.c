@@ -92,7 +92,7 @@ static error_t parse_engine(struct arguments *arguments, const char *text)
 	else if (strcmp(text, "builtin") == 0)
 		arguments->engine = ENGINE_BUILTIN;
 	else {
-		error("--engine knows fio and builtin, not '%s'", text);
+		error_value("--engine knows fio and builtin, not", text, "%s", "");
 		return EINVAL;
 	}
 	return 0;
@@ -105,7 +105,7 @@ static error_t parse_scratch(struct arguments *arguments, const char *text)
 	else if (strcmp(text, "nocow") == 0)
 		arguments->scratch = SCRATCH_NOCOW;
 	else {
-		error("--scratch knows prealloc and nocow, not '%s'", text);
+		error_value("--scratch knows prealloc and nocow, not", text, "%s", "");
 		return EINVAL;
 	}
 	return 0;
@@ -115,7 +115,7 @@ static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 {
 	if (parse_size(text, &arguments->size) < 0 || !arguments->size ||
 	    arguments->size % SCRATCH_BLOCK || arguments->size > EXERCISE_LARGEST) {
-		error("invalid size '%s': a multiple of 64K up to 8G expected", text);
+		error_value("invalid size", text, ": a multiple of 64K up to 8G expected");
 		return EINVAL;
 	}
 	return 0;

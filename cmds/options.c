@@ -3,11 +3,16 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "message.h"
+#include "name-escape.h"
 #include "options.h"
 
 enum {
@@ -57,6 +62,7 @@ static const struct argp_option options[] = {
 
 error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count)
 {
+	char subject[64];
 	uintmax_t count;
 	char *end;
 
@@ -64,7 +70,8 @@ error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t 
 	count = strtoumax(text, &end, 10);
 	/* It takes blanks and a sign, too. */
 	if (errno || !isdigit((unsigned char)*text) || *end || !count || count > most) {
-		error("invalid number of %s '%s': 1 to %" PRIu64 " expected", what, text, most);
+		snprintf(subject, sizeof(subject), "invalid number of %s", what);
+		error_value(subject, text, ": 1 to %" PRIu64 " expected", most);
 		return EINVAL;
 	}
 	*ret_count = count;
@@ -82,7 +89,7 @@ error_t expect_one_argument(const struct argp_state *state, int count)
 static error_t parse_format(struct global_options *global, const char *format)
 {
 	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		error("unknown format '%s': text or json expected", format);
+		error_value("unknown format", format, ": text or json expected");
 		return EINVAL;
 	}
 	global->json = strcmp(format, "json") == 0;
@@ -104,7 +111,8 @@ static error_t parse_log_level(struct global_options *global, const char *level)
 			return 0;
 		}
 	}
-	error("unknown log level '%s': quiet, default, info, verbose or debug expected", level);
+	error_value("unknown log level", level,
+		    ": quiet, default, info, verbose or debug expected");
 	return EINVAL;
 }
 
@@ -168,3 +176,134 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 const struct argp global_argp = { .options = options, .parser = parse };
 
 const struct argp_child global_argp_children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
+
+/* For argp_parse(): errors return instead of ending the program, -h is ours. */
+#define ARGP_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
+
+/* A parser's options as getopt_long() wants them. */
+struct known_options {
+	struct option *names;
+	size_t count;
+	char *letters;
+};
+
+static void known_options_free(struct known_options *known)
+{
+	free(known->names);
+	free(known->letters);
+}
+
+static bool is_last(const struct argp_option *option)
+{
+	return !option->name && !option->key && !option->doc && !option->group;
+}
+
+static int kind_of_argument(const struct argp_option *option)
+{
+	if (!option->arg)
+		return no_argument;
+	return option->flags & OPTION_ARG_OPTIONAL ? optional_argument : required_argument;
+}
+
+/* Keeps the names ended by zeros. Returns 0 or -ENOMEM. */
+static int add_name(struct known_options *known, const struct argp_option *option)
+{
+	struct option *names = reallocarray(known->names, known->count + 2, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	known->names = names;
+	names[known->count++] = (struct option){
+		.name = option->name,
+		.has_arg = kind_of_argument(option),
+		.val = option->key,
+	};
+	names[known->count] = (struct option){ 0 };
+	return 0;
+}
+
+/* Those of ARGP and of its children. Returns 0 or -ENOMEM. */
+static int add_options(struct known_options *known, FILE *letters, const struct argp *argp)
+{
+	static const char *const colons[] = {
+		[no_argument] = "", [required_argument] = ":", [optional_argument] = "::",
+	};
+	int ret = 0;
+
+	for (const struct argp_option *o = argp->options; ret == 0 && o && !is_last(o); o++) {
+		if (o->key > 0 && o->key <= UCHAR_MAX && isprint(o->key))
+			fprintf(letters, "%c%s", o->key, colons[kind_of_argument(o)]);
+		if (o->name)
+			ret = add_name(known, o);
+	}
+	for (const struct argp_child *c = argp->children; ret == 0 && c && c->argp; c++)
+		ret = add_options(known, letters, c->argp);
+	return ret;
+}
+
+static int known_options_init(struct known_options *known, const struct argp *argp, bool in_order)
+{
+	size_t size;
+	FILE *letters = open_memstream(&known->letters, &size);
+	int ret;
+
+	if (!letters)
+		return -ENOMEM;
+	fputs(in_order ? "+" : "", letters);
+	ret = add_options(known, letters, argp);
+	return fclose(letters) ? -ENOMEM : ret;
+}
+
+static bool shows_as_it_is(const char *word)
+{
+	CLEANUP_FREE char *escaped = escape_name(word);
+
+	return escaped && strcmp(escaped, word) == 0;
+}
+
+/* Complains of an option that is not known and that argp would print byte for byte. */
+static error_t check_options(const struct argp *argp, const struct known_options *known, int argc,
+			     char **argv)
+{
+	int key;
+
+	/* begin anew, and say nothing */
+	optind = 0;
+	opterr = 0;
+	while ((key = getopt_long(argc, argv, known->letters, known->names, NULL)) != -1) {
+		char letter[] = { '-', optopt, '\0' };
+		const char *word = optopt ? letter : argv[optind - 1];
+
+		/* of a known one, which has more than a letter, argp prints the name that it knows */
+		if (key != '?' || optopt > UCHAR_MAX || shows_as_it_is(word))
+			continue;
+		error_value("unknown option", word, "%s", "");
+		argp_help(argp, stderr, ARGP_HELP_SEE, argv[0]);
+		return EINVAL;
+	}
+	return 0;
+}
+
+static bool all_show_as_they_are(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!shows_as_it_is(argv[i]))
+			return false;
+	return true;
+}
+
+error_t options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
+		      void *input)
+{
+	CLEANUP(known_options_free) struct known_options known = { 0 };
+
+	if (!all_show_as_they_are(argc, argv)) {
+		if (known_options_init(&known, argp, flags & ARGP_IN_ORDER) < 0) {
+			error("out of memory");
+			return ENOMEM;
+		}
+		if (check_options(argp, &known, argc, argv))
+			return EINVAL;
+	}
+	return argp_parse(argp, argc, argv, ARGP_FLAGS | flags, NULL, input);
+}

@@ -30,7 +30,12 @@ error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t 
 /* Returns EINVAL where a command got COUNT arguments instead of 1, and complains. */
 error_t expect_one_argument(const struct argp_state *state, int count);
 
-/* For argp_parse(): errors return instead of ending the program, -h is ours. */
-#define OPTIONS_ARGP_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
+/*
+ * Parses the command line by ARGP, with argp_parse()'s FLAGS; errors return instead of ending the
+ * program, and what they print of the command line is escaped. Returns 0, or an errno after a
+ * complaint.
+ */
+error_t options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
+		      void *input);
 
 #endif

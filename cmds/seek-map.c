@@ -88,7 +88,7 @@ static error_t parse_check(struct arguments *arguments, const char *text)
 	if (!text)
 		return 0;
 	if (strcmp(text, "data") != 0) {
-		error("--check knows data, not '%s'", text);
+		error_value("--check knows data, not", text, "%s", "");
 		return EINVAL;
 	}
 	arguments->check_data = true;

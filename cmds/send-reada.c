@@ -100,7 +100,7 @@ static const struct argp_option option_list[] = {
 static error_t parse_protocol(struct arguments *arguments, const char *text)
 {
 	if (!isdigit((unsigned char)text[0]) || text[1] || text[0] - '0' > SEND_PROTOCOL_MAX) {
-		error("unknown protocol '%s': 0 to %d expected", text, SEND_PROTOCOL_MAX);
+		error_value("unknown protocol", text, ": 0 to %d expected", SEND_PROTOCOL_MAX);
 		return EINVAL;
 	}
 	arguments->protocol = text[0] - '0';
@@ -1227,7 +1227,7 @@ int send_reada_run(int argc, char **argv, struct global_options *global)
 	struct arguments arguments = { .global = global };
 	int status = STATUS_ERROR;
 
-	if (!argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+	if (!options_parse(&argp, argc, argv, 0, &arguments))
 		status = global->done ? STATUS_OK : run(&arguments);
 	free(arguments.clones);
 	return status;

@@ -538,7 +538,7 @@ int status_run(int argc, char **argv, struct global_options *global)
 {
 	struct arguments arguments = { .global = global };
 
-	if (argp_parse(&argp, argc, argv, OPTIONS_ARGP_FLAGS, NULL, &arguments))
+	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;
 	return global->done ? STATUS_OK : run(&arguments);
 }
