@@ -574,8 +574,12 @@ static void check_mounts(void)
 	CLEANUP_FREE char *dir = strdup(in_root("dir"));
 	char *const paths[] = { dir, NULL };
 	struct file_walk *walk;
+	const char *emulator = getenv("EMULATOR");
 	struct found_file b;
 
+	/* QEMU 7.2 knows no openat2(), and leaves out of statx() what mount a file is on. */
+	if (emulator && *emulator)
+		return;
 	if (unshare(CLONE_NEWNS) ||
 	    (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && errno != EINVAL))
 		return;
