@@ -232,6 +232,12 @@ else
 	skip "with btrfs-progs' completion" "it is not installed"
 fi
 
+front_end=$top_builddir/bash-completion/btrfs-front-end
+if [ -e "$front_end" ]; then
+	check "the front end's is read from where it is installed" \
+		grep -qF "='${bashcompletiondir:?is where completions go}/btrfs'" "$front_end"
+fi
+
 if command -v shellcheck >/dev/null; then
 	check "shellcheck finds no fault" shellcheck "$completions/btrfs" "$completions/btrfs-fastpath" "$completions/front-end.in"
 else
