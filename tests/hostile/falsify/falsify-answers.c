@@ -668,6 +668,9 @@ static int answer_status(int ret, struct stat *status)
 	if (!below(&chance, 4))
 		return fail(false_error(&chance));
 	falsify_status(&chance, status);
+	/* What is said to be removed is not removed again, and no command could know better. */
+	if (!status->st_nlink)
+		status->st_nlink = 1;
 	return ret;
 }
 
