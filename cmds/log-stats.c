@@ -557,16 +557,27 @@ static void warn_of_unknown(const struct run *run)
 			"full commits are counted as uncertain");
 }
 
+/* Returns 0 or a negative errno, and complains. */
+static int make_folder(struct run *run)
+{
+	struct fsync_folder left = { 0 };
+	int ret;
+
+	ret = fsync_folder_new(run->directory_fd, &run->folder, left.name);
+	if (ret < 0)
+		failed(run, "cannot make a folder in", run->arguments->directory, ret);
+	if (ret < 0 && *left.name)
+		folder_failed(run, "what was made may be left behind:", &left, 0);
+	return ret;
+}
+
 static void exercise(struct run *run)
 {
 	const char *path = run->arguments->directory;
 	int ret;
 
-	ret = fsync_folder_new(run->directory_fd, &run->folder);
-	if (ret < 0) {
-		failed(run, "cannot make a folder in", path, ret);
+	if (make_folder(run) < 0)
 		return;
-	}
 	announce(run);
 	ret = commit_counters_read(NULL, run->folder.fd, &run->begin);
 	if (ret < 0) {

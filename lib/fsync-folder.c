@@ -165,20 +165,23 @@ static int remove_directory(const struct fsync_folder *folder)
 	return ret;
 }
 
-static void remove_unused(const struct fsync_folder *folder)
+/* Returns 0 or a negative errno. */
+static int remove_unused(const struct fsync_folder *folder)
 {
 	if (folder->fd >= 0)
-		remove_directory(folder);
-	else
-		unlinkat(folder->parent_fd, folder->name, AT_REMOVEDIR);
+		return remove_directory(folder);
+	return unlinkat(folder->parent_fd, folder->name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
-int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder)
+int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
+		     char ret_left[FSYNC_FOLDER_NAME_SIZE])
 {
 	struct fsync_folder folder = { .parent_fd = parent_fd, .fd = -1 };
 	bool foreign;
 	int ret;
 
+	if (ret_left)
+		*ret_left = '\0';
 	ret = make_directory(&folder);
 	if (ret < 0)
 		return ret;
@@ -190,8 +193,8 @@ int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder)
 		*ret_folder = folder;
 		return 0;
 	}
-	if (!foreign)
-		remove_unused(&folder);
+	if ((foreign || remove_unused(&folder) < 0) && ret_left)
+		strcpy(ret_left, folder.name);
 	fsync_folder_close(&folder);
 	return ret;
 }

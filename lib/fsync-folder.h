@@ -33,11 +33,13 @@ struct fsync_folder {
  * Make a folder in the directory PARENT_FD, on btrfs, and lock it. PARENT_FD may be open with
  * O_PATH, and belong to another user, who can rename what is in it and put something else in its
  * place. Returns 0, or a negative errno as mkdir(2) and fsetxattr(2), -EINTR if a signal came
- * while somebody else had the lock, and leaves nothing behind then; -EPERM or -EEXIST where another
- * directory was found in the place of the new one, which is lost then.
+ * while somebody else had the lock; -EPERM or -EEXIST where another directory was found in the place
+ * of the new one, which is lost then. Unless it is NULL, RET_LEFT is the name of what was made and
+ * could not be removed again after an error, "" where nothing is left.
  * Removed with fsync_folder_remove_next(), freed with fsync_folder_close().
  */
-int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder);
+int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
+		     char ret_left[FSYNC_FOLDER_NAME_SIZE]);
 
 /* Adds an empty file. Returns 0, or a negative errno as open(2). */
 int fsync_folder_add(struct fsync_folder *folder);

@@ -107,7 +107,7 @@ int probe_log_dir(int directory_fd, struct interrupts *interrupts, struct featur
 		struct fsync_folder folder;
 		int removed;
 
-		ret = fsync_folder_new(directory_fd, &folder);
+		ret = fsync_folder_new(directory_fd, &folder, NULL);
 		if (ret < 0)
 			return ret;
 		ret = measure_growth(&folder, interrupts, &cost);

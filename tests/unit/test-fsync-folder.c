@@ -119,7 +119,7 @@ static int teardown(void **state)
 
 static void new_folder(void)
 {
-	assert_int_equal(fsync_folder_new(root_fd, &folder), 0);
+	assert_int_equal(fsync_folder_new(root_fd, &folder, NULL), 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(fsync_folder_add(&folder), 0);
 	assert_int_equal(folder.file_count, 3);
@@ -185,9 +185,12 @@ static void test_interrupted_and_failed_sync(void **state)
 /* teardown() sees that nothing is left. */
 static void test_failed_mark(void **state)
 {
+	char left[FSYNC_FOLDER_NAME_SIZE];
+
 	(void)state;
 	fail_mark = EDQUOT;
-	assert_int_equal(fsync_folder_new(root_fd, &folder), -EDQUOT);
+	assert_int_equal(fsync_folder_new(root_fd, &folder, left), -EDQUOT);
+	assert_string_equal(left, "");
 }
 
 static void test_removing_again(void **state)
@@ -360,13 +363,15 @@ static void exchange(int fd, const char *name)
 static void test_exchanged_for_one_with_files(void **state)
 {
 	struct fsync_folder exchanged = { .fd = 77 };
+	char left[FSYNC_FOLDER_NAME_SIZE];
 
 	(void)state;
 	make_directory("bait");
 	folder.fd = openat(root_fd, "bait", O_RDONLY | O_DIRECTORY);
 	make_file("file_1", "");
 	after_mkdir = exchange;
-	assert_int_equal(fsync_folder_new(root_fd, &exchanged), -EEXIST);
+	assert_int_equal(fsync_folder_new(root_fd, &exchanged, left), -EEXIST);
+	assert_string_equal(left, folder.name);
 	assert_int_equal(exchanged.fd, 77);
 	assert_int_equal(__real_unlinkat(folder.fd, "file_1", 0), 0);
 	close(folder.fd);
@@ -377,12 +382,14 @@ static void test_exchanged_for_one_with_files(void **state)
 static void test_exchanged_for_one_of_everybodys(void **state)
 {
 	struct fsync_folder exchanged;
+	char left[FSYNC_FOLDER_NAME_SIZE];
 
 	(void)state;
 	make_directory("bait");
 	assert_int_equal(fchmodat(root_fd, "bait", 0777, 0), 0);
 	after_mkdir = exchange;
-	assert_int_equal(fsync_folder_new(root_fd, &exchanged), -EPERM);
+	assert_int_equal(fsync_folder_new(root_fd, &exchanged, left), -EPERM);
+	assert_string_equal(left, folder.name);
 	remove_directory(folder.name);
 	remove_directory("ours");
 }
