@@ -28,6 +28,8 @@ static char root[32];
 /* What the kernel has not got, or forbids: 0, or an errno of openat2(). */
 static int openat2_error;
 static bool no_proc;
+/* What openat2() looks up is at once renamed to another directory, and back again. */
+static bool names_leave;
 
 /* Everything below ROOT is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
 int __wrap_fstatfs(int fd, struct statfs *filesystem)
@@ -54,6 +56,11 @@ long __real_syscall(long number, int directory, const char *name, struct open_ho
 long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
 {
 	assert_int_equal(number, SYS_openat2);
+	/* the kernel looks whether what it found is within the directory where it was asked to */
+	if (names_leave && how->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) {
+		errno = EXDEV;
+		return -1;
+	}
 	if (!openat2_error)
 		return __real_syscall(number, directory, name, how, size);
 	errno = openat2_error;
@@ -84,6 +91,7 @@ static int setup(void **state)
 	(void)state;
 	openat2_error = 0;
 	no_proc = false;
+	names_leave = false;
 	strcpy(root, "/tmp/test-file-walk-XXXXXX");
 	assert_non_null(mkdtemp(root));
 	make_file("a");
@@ -452,6 +460,19 @@ static void test_open_found(void **state)
 	check_found_files();
 }
 
+/* -EXDEV is kept for mounts, which are left out without a word. */
+static void test_what_is_renamed_is_no_mount(void **state)
+{
+	static const char *const below_root[] = { "a", "a-again", "dir/b", "dir/c\n", "dir/sub/d" };
+	char *const paths[] = { root, NULL };
+
+	(void)state;
+	names_leave = true;
+	check_found_files();
+	make_file("a");
+	assert_found(start(paths, true), below_root, ARRAY_SIZE(below_root));
+}
+
 static void test_open_found_without_openat2(void **state)
 {
 	(void)state;
@@ -650,6 +671,7 @@ int main(void)
 		WALK_TEST(test_list_that_cannot_be_read),
 		WALK_TEST(test_free_in_the_middle),
 		WALK_TEST(test_open_found),
+		WALK_TEST(test_what_is_renamed_is_no_mount),
 		WALK_TEST(test_open_found_without_openat2),
 		WALK_TEST(test_open_found_with_openat2_forbidden),
 		WALK_TEST(test_open_found_without_proc),

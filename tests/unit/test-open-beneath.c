@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/openat2.h>
+
+#include "open-beneath.h"
+#include "test.h"
+
+static char root[32];
+static int root_fd;
+
+/* 0, or what openat2() fails with. */
+static int openat2_error;
+
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __real_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
+{
+	assert_int_equal(number, SYS_openat2);
+	if (!openat2_error)
+		return __real_syscall(number, directory, name, how, size);
+	errno = openat2_error;
+	return -1;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/test-open-beneath-XXXXXX");
+	assert_non_null(mkdtemp(root));
+	root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	assert_true(root_fd >= 0);
+	assert_int_equal(mkdirat(root_fd, "directory", 0700), 0);
+	assert_int_equal(mknodat(root_fd, "file", S_IFREG | 0600, 0), 0);
+	assert_int_equal(mknodat(root_fd, "..file", S_IFREG | 0600, 0), 0);
+	assert_int_equal(mknodat(root_fd, "directory/below", S_IFREG | 0600, 0), 0);
+	assert_int_equal(symlinkat("file", root_fd, "link"), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	unlinkat(root_fd, "file", 0);
+	unlinkat(root_fd, "..file", 0);
+	unlinkat(root_fd, "link", 0);
+	unlinkat(root_fd, "directory/below", 0);
+	unlinkat(root_fd, "directory", AT_REMOVEDIR);
+	close(root_fd);
+	return rmdir(root);
+}
+
+static void assert_opens(const char *name, int flags)
+{
+	int fd = open_beneath(root_fd, name, flags | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void test_names(void **state)
+{
+	static const char *const refused[] = {
+		"", ".", "..", "/", "/etc", "./file", "../file", "directory/below", "directory/",
+		"directory/..",
+	};
+	static const int errors[] = { 0, ENOSYS, EPERM };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		openat2_error = errors[i];
+		for (size_t j = 0; j < ARRAY_SIZE(refused); j++)
+			assert_int_equal(open_beneath(root_fd, refused[j], O_PATH), -EINVAL);
+		assert_opens("file", O_RDONLY);
+		assert_opens("..file", O_RDONLY);
+		assert_opens("directory", O_RDONLY | O_DIRECTORY);
+		assert_opens("link", O_PATH);
+		assert_int_equal(open_beneath(root_fd, "link", O_RDONLY), -ELOOP);
+		assert_int_equal(open_beneath(root_fd, "missing", O_RDONLY), -ENOENT);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("open-beneath", tests, NULL, NULL);
+}
