@@ -15,12 +15,15 @@
 #include "file-walk.h"
 #include "filesystem-type.h"
 #include "open-beneath.h"
+#include "trusted-directory.h"
 
 struct file_place {
 	unsigned int holders;
 	int fd;
 	/* of a directory, which owns FD then */
 	DIR *stream;
+	/* a directory that nobody but root and the caller can change */
+	bool is_trusted;
 };
 
 /* A directory that is being read. */
@@ -158,8 +161,8 @@ static int set_path(struct file_walk *walk, size_t length, const char *name)
 	return 0;
 }
 
-/* Starts to read the directory FD, which it takes over, that the walk's path is of. */
-static int push_level(struct file_walk *walk, int fd)
+/* Starts to read the directory FD, which it takes over, of STATUS, that the walk's path is of. */
+static int push_level(struct file_walk *walk, int fd, const struct stat *status)
 {
 	struct file_place *directory = place_new(fd);
 	struct level *levels = reallocarray(walk->levels, walk->depth + 1, sizeof(*levels));
@@ -173,17 +176,8 @@ static int push_level(struct file_walk *walk, int fd)
 		return -ENOMEM;
 	}
 
+	directory->is_trusted = directory_is_trusted(status);
 	levels[walk->depth++] = (struct level){ directory, strlen(walk->path) };
-	return 0;
-}
-
-static int device_of(int fd, dev_t *ret_device)
-{
-	struct stat status;
-
-	if (fstat(fd, &status))
-		return -errno;
-	*ret_device = status.st_dev;
 	return 0;
 }
 
@@ -191,7 +185,7 @@ static int device_of(int fd, dev_t *ret_device)
 static int enter_found(struct file_walk *walk, int parent, const char *name)
 {
 	int fd = open_beneath(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	dev_t device = walk->device;
+	struct stat status;
 	int ret = 0;
 
 	if (fd == -EXDEV)
@@ -201,10 +195,10 @@ static int enter_found(struct file_walk *walk, int parent, const char *name)
 		return -ENOENT;
 	if (fd < 0)
 		return fd;
-	if (walk->options.one_subvolume)
-		ret = device_of(fd, &device);
-	if (ret == 0 && device == walk->device)
-		return push_level(walk, fd);
+	if (fstat(fd, &status))
+		ret = -errno;
+	else if (!walk->options.one_subvolume || status.st_dev == walk->device)
+		return push_level(walk, fd, &status);
 	close(fd);
 	return ret;
 }
@@ -222,17 +216,20 @@ static int check_filesystem(int fd)
 static int enter_named(struct file_walk *walk, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat status;
 	int ret;
 
 	if (fd < 0)
 		return -errno;
 	ret = check_filesystem(fd);
-	if (ret == 0)
-		ret = device_of(fd, &walk->device);
+	if (ret == 0 && fstat(fd, &status))
+		ret = -errno;
 	if (ret == 0)
 		ret = set_path(walk, 0, path);
-	if (ret == 0)
-		return push_level(walk, fd);
+	if (ret == 0) {
+		walk->device = status.st_dev;
+		return push_level(walk, fd, &status);
+	}
 	close(fd);
 	return ret;
 }
@@ -352,17 +349,31 @@ int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
 	}
 }
 
+#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+
+/* Returns a descriptor, or a negative errno where a closer look is needed to tell why. */
+static int open_trusted(const struct found_file *file, struct stat *ret_status)
+{
+	int fd = open_beneath_at_once(file->place->fd, file->path + file->name_offset, READ_FLAGS);
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, ret_status) == 0 && S_ISREG(ret_status->st_mode))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
 /* By its name: what else has that name by now is told by its inode. */
 static int open_by_name(const struct found_file *file, const struct stat *status)
 {
-	int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 	struct stat opened;
 	int fd;
 
 	if (file->named)
-		fd = open(file->path, flags);
+		fd = open(file->path, READ_FLAGS);
 	else
-		fd = open_beneath(file->place->fd, file->path + file->name_offset, flags);
+		fd = open_beneath(file->place->fd, file->path + file->name_offset, READ_FLAGS);
 	if (fd < 0)
 		return file->named ? -errno : fd;
 	if (fstat(fd, &opened) == 0 && opened.st_dev == status->st_dev &&
@@ -377,8 +388,8 @@ static int open_by_name(const struct found_file *file, const struct stat *status
  * effects at once. So an O_PATH descriptor, which has none, is looked at and opened by its link in
  * /proc/self/fd; without /proc by its name again, which only makes that moment short.
  */
-int file_walk_open(const struct file_walk *walk, const struct found_file *file,
-		   struct stat *ret_status)
+static int open_in_two_steps(const struct file_walk *walk, const struct found_file *file,
+			     struct stat *ret_status)
 {
 	CLEANUP_CLOSE int found = -1;
 	int path_fd = file->place->fd;
@@ -401,6 +412,24 @@ int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		fd = open_by_name(file, &status);
 	if (fd >= 0)
 		*ret_status = status;
+	return fd;
+}
+
+int file_walk_open(const struct file_walk *walk, const struct found_file *file,
+		   struct stat *ret_status)
+{
+	struct stat status;
+	int fd = -ENOENT;
+
+	/*
+	 * It was a regular file when its directory was read, which btrfs ascertains by the inode
+	 * where there is openat2(), and nobody who means ill can exchange it.
+	 */
+	if (file->place->is_trusted)
+		fd = open_trusted(file, &status);
+	if (fd < 0)
+		return open_in_two_steps(walk, file, ret_status);
+	*ret_status = status;
 	return fd;
 }
 

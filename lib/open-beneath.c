@@ -72,7 +72,7 @@ static bool is_single_name(const char *name)
  * nothing, and answers -EXDEV, too, for what is renamed to elsewhere between the lookup of its name
  * and the check at the end: it could not be told from a mount point.
  */
-int open_beneath(int directory, const char *name, int flags)
+int open_beneath_at_once(int directory, const char *name, int flags)
 {
 	struct open_how how = {
 		.flags = flags | O_NOFOLLOW,
@@ -86,9 +86,14 @@ int open_beneath(int directory, const char *name, int flags)
 	if (fd >= 0)
 		return fd;
 	/* Linux before 5.6, and what seccomp filters answer that do not know the call. */
-	if (errno == ENOSYS || errno == EPERM)
-		return open_beneath_by_openat(directory, name, flags);
-	return -errno;
+	return errno == EPERM ? -ENOSYS : -errno;
+}
+
+int open_beneath(int directory, const char *name, int flags)
+{
+	int fd = open_beneath_at_once(directory, name, flags);
+
+	return fd == -ENOSYS ? open_beneath_by_openat(directory, name, flags) : fd;
 }
 
 int open_own_descriptors(void)

@@ -13,6 +13,12 @@
 int open_beneath(int directory, const char *name, int flags);
 
 /*
+ * As open_beneath(), but -ENOSYS where openat2(2) is missing or forbidden: openat(2) opens what is
+ * on another mount before that can be noticed.
+ */
+int open_beneath_at_once(int directory, const char *name, int flags);
+
+/*
  * The directory /proc/self/fd, for reopen_for_reading(). Returns a descriptor that the caller
  * closes, or a negative errno; -ENOENT also where something other than proc(5) is at /proc.
  */

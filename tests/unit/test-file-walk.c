@@ -23,6 +23,9 @@
 #include "file-walk.h"
 #include "test.h"
 
+/* the mode of a directory whose files others can exchange */
+#define OTHERS_WRITE 0730
+
 static char root[32];
 
 /* What the kernel has not got, or forbids: 0, or an errno of openat2(). */
@@ -30,6 +33,8 @@ static int openat2_error;
 static bool no_proc;
 /* What openat2() looks up is at once renamed to another directory, and back again. */
 static bool names_leave;
+/* A file was opened for reading at once, rather than looked at first. */
+static bool opened_at_once;
 
 /* Everything below ROOT is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
 int __wrap_fstatfs(int fd, struct statfs *filesystem)
@@ -56,6 +61,8 @@ long __real_syscall(long number, int directory, const char *name, struct open_ho
 long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
 {
 	assert_int_equal(number, SYS_openat2);
+	if (!(how->flags & (O_PATH | O_DIRECTORY)))
+		opened_at_once = true;
 	/* the kernel looks whether what it found is within the directory where it was asked to */
 	if (names_leave && how->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) {
 		errno = EXDEV;
@@ -92,6 +99,7 @@ static int setup(void **state)
 	openat2_error = 0;
 	no_proc = false;
 	names_leave = false;
+	opened_at_once = false;
 	strcpy(root, "/tmp/test-file-walk-XXXXXX");
 	assert_non_null(mkdtemp(root));
 	make_file("a");
@@ -418,14 +426,17 @@ static void replace(const char *name, const char *by)
 	assert_int_equal(rename(in_root(by), in_root(name)), 0);
 }
 
-/* What was found in a directory is opened there, wherever that is by now. */
-static void check_found_files(void)
+/* What was found in a directory of this MODE is opened there, wherever that is by now. */
+static void check_found_files(mode_t mode)
 {
 	char *const paths[] = { in_root("dir"), NULL };
-	struct file_walk *walk = start(paths, true);
-	struct found_file b = find(walk, "b");
+	struct file_walk *walk;
+	struct found_file b;
 	ino_t inode = inode_of("dir/b");
 
+	assert_int_equal(chmod(in_root("dir"), mode), 0);
+	walk = start(paths, true);
+	b = find(walk, "b");
 	assert_opens(walk, &b, inode);
 	assert_int_equal(rename(in_root("dir"), in_root("moved")), 0);
 	assert_int_equal(mkdir(in_root("dir"), 0700), 0);
@@ -457,7 +468,51 @@ static void check_found_files(void)
 static void test_open_found(void **state)
 {
 	(void)state;
-	check_found_files();
+	check_found_files(OTHERS_WRITE);
+	assert_false(opened_at_once);
+}
+
+static void test_open_found_where_nobody_else_writes(void **state)
+{
+	(void)state;
+	check_found_files(0700);
+	/* in a user namespace that may be anybody's number */
+	assert_int_equal(opened_at_once, geteuid() != 65534);
+}
+
+static bool is_opened_at_once(struct file_walk *walk, const char *name)
+{
+	struct found_file file = find(walk, name);
+
+	opened_at_once = false;
+	assert_opens(walk, &file, inode_of(file.path + strlen(root) + 1));
+	found_file_drop(&file);
+	return opened_at_once;
+}
+
+/* Each directory for itself: neither what is above nor what is below counts. */
+static void test_who_writes_in_which_directory(void **state)
+{
+	char *const paths[] = { in_root("dir"), NULL };
+	struct file_walk *walk;
+
+	(void)state;
+	assert_int_equal(chmod(in_root("dir/sub"), OTHERS_WRITE), 0);
+	walk = start(paths, true);
+	assert_false(is_opened_at_once(walk, "d"));
+	file_walk_free(walk);
+	walk = start(paths, true);
+	assert_int_equal(is_opened_at_once(walk, "b"), geteuid() != 65534);
+	file_walk_free(walk);
+
+	assert_int_equal(chmod(in_root("dir/sub"), 0700), 0);
+	assert_int_equal(chmod(in_root("dir"), OTHERS_WRITE), 0);
+	walk = start(paths, true);
+	assert_int_equal(is_opened_at_once(walk, "d"), geteuid() != 65534);
+	file_walk_free(walk);
+	walk = start(paths, true);
+	assert_false(is_opened_at_once(walk, "b"));
+	file_walk_free(walk);
 }
 
 /* -EXDEV is kept for mounts, which are left out without a word. */
@@ -468,7 +523,7 @@ static void test_what_is_renamed_is_no_mount(void **state)
 
 	(void)state;
 	names_leave = true;
-	check_found_files();
+	check_found_files(OTHERS_WRITE);
 	make_file("a");
 	assert_found(start(paths, true), below_root, ARRAY_SIZE(below_root));
 }
@@ -477,21 +532,21 @@ static void test_open_found_without_openat2(void **state)
 {
 	(void)state;
 	openat2_error = ENOSYS;
-	check_found_files();
+	check_found_files(OTHERS_WRITE);
 }
 
 static void test_open_found_with_openat2_forbidden(void **state)
 {
 	(void)state;
 	openat2_error = EPERM;
-	check_found_files();
+	check_found_files(OTHERS_WRITE);
 }
 
 static void test_open_found_without_proc(void **state)
 {
 	(void)state;
 	no_proc = true;
-	check_found_files();
+	check_found_files(OTHERS_WRITE);
 }
 
 static void test_open_found_with_neither(void **state)
@@ -499,7 +554,7 @@ static void test_open_found_with_neither(void **state)
 	(void)state;
 	openat2_error = ENOSYS;
 	no_proc = true;
-	check_found_files();
+	check_found_files(OTHERS_WRITE);
 }
 
 /* What was named is what it was when it was named, by whatever links. */
@@ -671,6 +726,8 @@ int main(void)
 		WALK_TEST(test_list_that_cannot_be_read),
 		WALK_TEST(test_free_in_the_middle),
 		WALK_TEST(test_open_found),
+		WALK_TEST(test_open_found_where_nobody_else_writes),
+		WALK_TEST(test_who_writes_in_which_directory),
 		WALK_TEST(test_what_is_renamed_is_no_mount),
 		WALK_TEST(test_open_found_without_openat2),
 		WALK_TEST(test_open_found_with_openat2_forbidden),
