@@ -21,6 +21,8 @@ struct table {
 	struct libscols_line *row;
 	size_t row_count;
 	size_t column;
+	/* the locale's encoding is UTF-8 */
+	bool shows_utf8;
 };
 
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count)
@@ -29,6 +31,7 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 
 	if (!table)
 		return -ENOMEM;
+	table->shows_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	table->rows = scols_new_table();
 	if (!table->rows)
 		goto fail;
@@ -90,16 +93,20 @@ int table_begin_row(struct table *table)
 	return 0;
 }
 
-static bool locale_has_utf8(void)
+/* TEXT is copied as it is. */
+static int plain_cell(struct table *table, const char *text)
 {
-	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	return scols_line_set_data(table->row, table->column++, text);
 }
 
 /* libsmartcols 2.38 never ends on what is not in the locale's encoding. */
 int table_cell(struct table *table, const char *text)
 {
-	char *escaped = locale_has_utf8() ? escape_name(text) : escape_name_to_ascii(text);
+	char *escaped;
 
+	if (name_is_plain(text))
+		return plain_cell(table, text);
+	escaped = table->shows_utf8 ? escape_name(text) : escape_name_to_ascii(text);
 	if (!escaped)
 		return -ENOMEM;
 	/* takes it over */
@@ -111,14 +118,14 @@ int table_number_cell(struct table *table, uint64_t number)
 	char text[UNITS_TEXT_SIZE];
 
 	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return table_cell(table, text);
+	return plain_cell(table, text);
 }
 
 int table_size_cell(struct table *table, uint64_t bytes, struct size_format format)
 {
 	char text[UNITS_TEXT_SIZE];
 
-	return table_cell(table, format_size(text, bytes, format));
+	return plain_cell(table, format_size(text, bytes, format));
 }
 
 int table_flush(struct table *table)

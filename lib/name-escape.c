@@ -134,6 +134,14 @@ bool name_is_utf8(const char *name)
 	return true;
 }
 
+bool name_is_plain(const char *name)
+{
+	for (const char *s = name; *s; s++)
+		if (*s < ' ' || *s > '~' || *s == '\\')
+			return false;
+	return true;
+}
+
 static char *escape(const char *name, const char *special, const char *quote, bool to_ascii)
 {
 	const unsigned char *s = (const unsigned char *)name;

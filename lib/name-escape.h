@@ -7,6 +7,9 @@
 /* Whether NAME is well-formed UTF-8 (no overlong forms, no surrogates). */
 bool name_is_utf8(const char *name);
 
+/* Whether NAME is all printable ASCII without a backslash: escape_name() leaves it as it is. */
+bool name_is_plain(const char *name);
+
 /*
  * NAME for a person's eyes: as \xHH each byte that is not UTF-8, and each of a character that would
  * not show as what it is, since it controls a terminal (C0, DEL, C1), turns the order of what is

@@ -40,6 +40,7 @@ static void test_every_byte(void **state)
 			strcpy(expected, name);
 		assert_escaped(name, expected);
 		assert_int_equal(name_is_utf8(name), byte < 0x80);
+		assert_int_equal(name_is_plain(name), strcmp(expected, name) == 0);
 	}
 }
 
@@ -69,6 +70,10 @@ static void test_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_escaped(cases[i][0], cases[i][1]);
+	assert_true(name_is_plain(""));
+	assert_true(name_is_plain("plain name.txt"));
+	assert_false(name_is_plain("plain to the l\xc3\xa4st"));
+	assert_false(name_is_plain("a\\"));
 }
 
 /* Each alone, and each between letters that could be read another way around with it. */

@@ -73,6 +73,25 @@ static void test_names_are_escaped(void **state)
 	}
 }
 
+static void test_numbers(void **state)
+{
+	const struct size_format fitting = { SIZE_IEC, 0 };
+	CLEANUP_FREE char *text = NULL;
+	struct table *table;
+	int failed;
+
+	(void)state;
+	capture_begin();
+	failed = table_new(&table, columns, ARRAY_SIZE(columns));
+	failed |= table_begin_row(table);
+	failed |= table_number_cell(table, UINT64_MAX);
+	failed |= table_size_cell(table, KIB(1) + 512, fitting);
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	assert_non_null(strstr(text, "18446744073709551615 1.50KiB\n"));
+}
+
 static void test_no_rows(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -155,6 +174,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few_rows),
 		cmocka_unit_test(test_names_are_escaped),
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_no_rows),
 		cmocka_unit_test(test_many_rows),
 		cmocka_unit_test(test_nothing_is_cut),
