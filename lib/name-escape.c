@@ -78,8 +78,9 @@ static bool is_hidden(uint32_t code_point)
 		/* shorthand and musical controls */
 		{ 0x1bca0, 0x1bca3 },
 		{ 0x1d173, 0x1d17a },
-		/* tags */
-		{ 0xe0000, 0xe0fff },
+		/* tags, and what is unassigned around the variation selectors */
+		{ 0xe0000, 0xe00ff },
+		{ 0xe01f0, 0xe0fff },
 	};
 
 	return is_among(code_point, ranges, sizeof(ranges) / sizeof(ranges[0]));
@@ -93,6 +94,7 @@ static bool shapes_neighbour(uint32_t code_point)
 		{ 0x180f, 0x180f },
 		{ 0x200c, 0x200d },
 		{ 0xfe00, 0xfe0f },
+		{ 0xe0100, 0xe01ef },
 	};
 
 	return is_among(code_point, ranges, sizeof(ranges) / sizeof(ranges[0]));

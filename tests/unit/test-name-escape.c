@@ -89,8 +89,9 @@ static void test_hidden_characters(void **state)
 		/* without a width: space, joiners, byte order mark, soft hyphen, fillers */
 		"\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d", "\xe2\x81\xa0", "\xef\xbb\xbf",
 		"\xc2\xad", "\xcd\x8f", "\xe1\x85\x9f", "\xe3\x85\xa4", "\xef\xbe\xa0",
-		/* a variation selector, an annotation, a tag */
-		"\xef\xb8\x8f", "\xef\xbf\xb9", "\xf3\xa0\x81\x81",
+		/* variation selectors, an annotation, a tag */
+		"\xef\xb8\x8f", "\xf3\xa0\x84\x80", "\xf3\xa0\x87\xaf", "\xef\xbf\xb9",
+		"\xf3\xa0\x81\x81",
 	};
 
 	(void)state;
@@ -106,12 +107,24 @@ static void test_hidden_characters(void **state)
 	}
 }
 
-/* Persian, Devanagari, a family, a heart in colour, and what is next to the ranges. */
+/* What is next to the variation selectors chooses no form, whatever it follows. */
+static void test_tags_after_a_letter(void **state)
+{
+	(void)state;
+	assert_escaped("\xe8\x91\x9b\xf3\xa0\x83\xbf", "\xe8\x91\x9b\\xf3\\xa0\\x83\\xbf");
+	assert_escaped("\xe8\x91\x9b\xf3\xa0\x87\xb0", "\xe8\x91\x9b\\xf3\\xa0\\x87\\xb0");
+}
+
+/*
+ * Persian, Devanagari, a family, a heart in colour, a Japanese place in its own form, and what is
+ * next to the ranges.
+ */
 static void test_characters_that_show(void **state)
 {
 	static const char *const names[] = {
 		"\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xae\xd9\x88", "\xe0\xa4\x95\xe2\x80\x8d\xe0\xa4\xb7",
 		"\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9", "\xe2\x9d\xa4\xef\xb8\x8f",
+		"\xe8\x91\x9b\xf3\xa0\x84\x80\xe5\x9f\x8e", "\xe9\x82\x89\xf3\xa0\x87\xaf",
 		"\xc2\xac", "\xc2\xae", "\xd8\x9b", "\xd8\x9d", "\xe2\x80\x8a", "\xe2\x80\x90",
 		"\xe2\x80\xa7", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe2\x81\xb0", "\xef\xbb\xbc",
 		"\xef\xbf\xbc", "\xf3\x9f\xbf\xbf", "\xf3\xa1\x80\x80",
@@ -237,6 +250,7 @@ int main(void)
 		cmocka_unit_test(test_every_byte),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_hidden_characters),
+		cmocka_unit_test(test_tags_after_a_letter),
 		cmocka_unit_test(test_characters_that_show),
 		cmocka_unit_test(test_quoted_names),
 		cmocka_unit_test(test_well_formed_utf8),
