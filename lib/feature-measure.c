@@ -71,7 +71,8 @@ static int run_on_image(const struct feature_probe *probe, int directory_fd,
 
 	ret = probe_image_new(directory_fd, failure, &image);
 	if (ret < 0)
-		return ret;
+		/* A signal from the terminal ends mkfs.btrfs, too. */
+		return probe_interrupted(interrupts) < 0 ? -EINTR : ret;
 	ret = probe_interrupted(interrupts);
 	if (ret == 0)
 		ret = probe_image_mount(&image);

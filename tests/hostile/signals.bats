@@ -56,6 +56,18 @@ expect_nothing_left() {
     [ -z "$(find "$BATS_TEST_TMPDIR" -name 'btrfs-fastpath*')" ] || fail "left in \$TMPDIR"
 }
 
+# A loop device is freed in the background.
+expect_nothing_is_looped() {
+    local loops
+
+    for _ in {1..50}; do
+        loops=$(losetup -n -O NAME,BACK-FILE | grep -F "$MNT" || true)
+        [ -n "$loops" ] || return 0
+        sleep 0.1
+    done
+    fail "loop devices:" "$loops"
+}
+
 # signal_run ARGUMENT...: see there
 signal_run() {
     "$top_builddir/tests/hostile/signal-run" "$@"
@@ -186,6 +198,39 @@ exercise_at_moments() {
 @test "nocow-check --exercise" {
     EXPECTED=(0)
     exercise_at_moments
+}
+
+@test "nocow-check --exercise: a signal from the terminal, for fio too" {
+    EXPECTED=(0)
+    exercise_at_moments --group
+}
+
+@test "status --measure" {
+    EXPECTED=(0)
+    at_moments 1 900 "$FASTPATH" status --measure {}
+    at_moments 1 900 --group "$FASTPATH" status --measure {}
+    expect_nothing_is_looped
+    expect_space_back
+    [ "$MOMENTS" -eq 8 ]
+}
+
+@test "status --measure: a signal from the terminal, for mkfs.btrfs too" {
+    local folder=$BATS_TEST_TMPDIR/bin signal
+
+    mkdir "$folder"
+    # shellcheck disable=SC2016 # for another shell
+    printf '#!/bin/sh\necho >>"${0%%/*}/started"\nexec sleep 60\n' >"$folder/mkfs.btrfs"
+    chmod +x "$folder/mkfs.btrfs"
+    for signal in INT TERM HUP; do
+        rm -f "$folder/started"
+        PATH=$folder:$PATH run signal_run --once "$folder/started" --signal "$signal" --group \
+            --error "$BATS_TEST_TMPDIR/said" "$FASTPATH" -q status --measure "$DIR"
+        expect_end "$output" "$signal"
+        [ ! -s "$BATS_TEST_TMPDIR/said" ] || fail "$(cat "$BATS_TEST_TMPDIR/said")"
+        [ "$(wc -l <"$folder/started")" -eq 1 ] || fail "it was run $(wc -l <"$folder/started") times"
+        expect_nothing_left
+    done
+    expect_nothing_is_looped
 }
 
 @test "send-reada" {
