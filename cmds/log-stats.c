@@ -239,12 +239,17 @@ struct run {
 	int status;
 };
 
-static void failed(struct run *run, const char *action, const char *path, int err)
+static void note_failure(struct run *run, int err)
 {
-	error_path(action, path, err);
 	if (!run->error)
 		run->error = err;
 	run->status = STATUS_ERROR;
+}
+
+static void failed(struct run *run, const char *action, const char *path, int err)
+{
+	error_path(action, path, err);
+	note_failure(run, err);
 }
 
 /* A signal ends the wait for whoever should read, and is then all that is to be said. */
@@ -799,8 +804,12 @@ static int prepare_samples(struct run *run)
 	if (!path)
 		return 0;
 	ret = new_file_open(path, &run->samples);
-	if (ret < 0)
+	if (ret == -EXDEV) {
+		error_path("another user's symbolic link is on the way to", path, 0);
+		note_failure(run, -EACCES);
+	} else if (ret < 0) {
 		failed(run, "cannot create", path, ret);
+	}
 	return ret < 0 ? -1 : 0;
 }
 

@@ -31,7 +31,7 @@ static int check_link(int link, int *links)
 	if (!S_ISLNK(status.st_mode))
 		return -ENOTDIR;
 	if (status.st_uid && status.st_uid != geteuid())
-		return -ELOOP;
+		return -EXDEV;
 	return ++*links > MOST_LINKS ? -ELOOP : 0;
 }
 

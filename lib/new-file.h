@@ -27,9 +27,9 @@ struct new_file {
 };
 
 /*
- * Open the file that will be PATH. Returns 0, or a negative errno: -EEXIST
- * if PATH is there, whatever it is; -ELOOP for another user's link, -EISDIR if PATH names a directory
- * by its form, or as open(2). Freed with new_file_finish().
+ * Open the file that will be PATH. Returns 0, or a negative errno: -EEXIST if PATH is there, whatever
+ * it is, -EXDEV where another user's link is on the way (no open(2) of a new file returns that),
+ * -EISDIR if PATH names a directory by its form, or as open(2). Freed with new_file_finish().
  */
 int new_file_open(const char *path, struct new_file *ret_file);
 
