@@ -17,6 +17,25 @@
 #include "probe-image.h"
 #include "test.h"
 
+static int open_directory(void)
+{
+	const char *path = getenv("TMPDIR");
+
+	return open(path && *path ? path : "/var/tmp", O_RDONLY | O_DIRECTORY);
+}
+
+static bool can_make_files_without_a_name(void)
+{
+	int directory_fd = open_directory();
+	int fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR, 0600);
+
+	if (directory_fd >= 0)
+		close(directory_fd);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* Why this cannot be tested here, NULL if it can. */
 static const char *why_not(void)
 {
@@ -25,6 +44,8 @@ static const char *why_not(void)
 
 	if (geteuid() != 0)
 		return "mounting needs root";
+	if (!can_make_files_without_a_name())
+		return "no files without a name in $TMPDIR or /var/tmp";
 	if (access("/dev/loop-control", R_OK | W_OK) < 0)
 		return "no loop device";
 	fd = fsopen("btrfs", FSOPEN_CLOEXEC);
@@ -47,7 +68,7 @@ static int make_image(void **state)
 {
 	static struct fixture fixture;
 
-	fixture = (struct fixture){ .directory_fd = open("/var/tmp", O_RDONLY | O_DIRECTORY) };
+	fixture = (struct fixture){ .directory_fd = open_directory() };
 	*state = &fixture;
 	if (probe_image_new(fixture.directory_fd, &fixture.failure, &fixture.image) < 0)
 		return -1;
@@ -72,7 +93,8 @@ static struct probe_image *image_of(void **state)
 
 static void test_has_no_name(void **state)
 {
-	struct probe_image *image = image_of(state);
+	struct fixture *fixture = *state;
+	struct probe_image *image = &fixture->image;
 	struct stat status;
 	char path[64], name[64];
 	int ret;
@@ -82,10 +104,10 @@ static void test_has_no_name(void **state)
 	assert_int_equal(status.st_mode & ACCESSPERMS, 0600);
 	/* And it never gets one. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", image->file_fd);
-	snprintf(name, sizeof(name), "/var/tmp/btrfs-fastpath-test.%d", (int)getpid());
-	ret = linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+	snprintf(name, sizeof(name), "btrfs-fastpath-test.%d", (int)getpid());
+	ret = linkat(AT_FDCWD, path, fixture->directory_fd, name, AT_SYMLINK_FOLLOW);
 	if (ret == 0)
-		unlink(name);
+		unlinkat(fixture->directory_fd, name, 0);
 	assert_int_equal(ret, -1);
 	assert_int_equal(errno, ENOENT);
 }
@@ -154,7 +176,7 @@ static void test_in_use(void **state)
 static void assert_mkfs_fails(const char *command, int expected, const char *step, const char *said)
 {
 	char folder[] = "/tmp/btrfs-fastpath-test.XXXXXX", path[64];
-	int directory_fd = open("/var/tmp", O_RDONLY | O_DIRECTORY);
+	int directory_fd = open_directory();
 	char *path_before = strdup(getenv("PATH"));
 	struct probe_failure failure = { 0 };
 	struct probe_image image;
