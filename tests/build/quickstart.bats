@@ -87,3 +87,64 @@ check() {
     FAILING=nothing check
     [ "$status" -eq 0 ]
 }
+
+# demo_in DIRECTORY [FROM]: which it refuses; on a file system that no other process sees, with directories of many kinds
+demo_in() {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    unshare --mount true 2>/dev/null || skip "root may not mount here"
+    # shellcheck disable=SC2016 # a script of its own
+    run -1 unshare --mount --propagation private sh -c '
+        mount -t tmpfs none /mnt && cd /mnt || exit 99
+        mkdir -m 755 root root/below theirs theirs/below
+        mkdir -m 1777 sticky sticky/below their-sticky
+        mkdir -m 755 sticky/theirs
+        mkdir -m 775 group
+        mkdir -m 757 others others/below
+        chmod 755 sticky/below
+        chown 65534 theirs their-sticky sticky/theirs
+        ln -s root link
+        ln -s sticky/theirs link-to-theirs
+        cd "$1" || exit 99
+        exec "$2" demo "$3"' - "${2-/}" "$PWD/tree/quickstart" "$1"
+}
+
+@test "demo: no directory in which another user can replace what root makes" {
+    local directory unsafe
+
+    while read -r directory unsafe; do
+        demo_in "/mnt/$directory"
+        [ "$output" = "ERROR: not safe from other users: '/mnt/$unsafe' is not root's, or others can write to it" ]
+        [ ! -s calls ]
+    done <<'TABLE'
+theirs theirs
+theirs/below theirs
+sticky/theirs sticky/theirs
+link-to-theirs sticky/theirs
+their-sticky their-sticky
+group group
+others others
+others/below others
+theirs/../root/../theirs theirs
+TABLE
+    demo_in . /mnt/theirs
+    [[ $output = *"'/mnt/theirs' is not root's"* ]]
+}
+
+@test "demo: root's directories, and those with a sticky bit" {
+    local directory
+
+    for directory in root root/below sticky sticky/below link; do
+        demo_in "/mnt/$directory"
+        # which comes after it
+        [ "$output" = "ERROR: not a btrfs filesystem: '/mnt/$directory'" ]
+    done
+}
+
+@test "demo: no image in a \$TMPDIR in which another user can replace it" {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    mkdir theirs
+    chown 65534 theirs
+    TMPDIR=$PWD/theirs run -1 tree/quickstart demo
+    [ "$output" = "ERROR: not safe from other users: '$PWD/theirs' is not root's, or others can write to it" ]
+    [ -z "$(ls -A theirs)" ]
+}
