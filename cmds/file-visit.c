@@ -71,8 +71,12 @@ void file_visit_warn_of_vanished(const struct file_visit *visit,
 {
 	if (!visit->vanished_count || global->verbosity < 0)
 		return;
-	warning("%" PRIu64 " files or directories were deleted, renamed or replaced before they "
-		"could be looked at", visit->vanished_count);
+	if (visit->vanished_count == 1)
+		warning("1 file or directory was deleted, renamed or replaced before it could be "
+			"looked at");
+	else
+		warning("%" PRIu64 " files or directories were deleted, renamed or replaced before "
+			"they could be looked at", visit->vanished_count);
 }
 
 static struct failure visit_one(struct file_visit *visit, const struct file_walk *walk,

@@ -233,7 +233,7 @@ move_back() {
         for command in "${COMMANDS[@]}"; do
             for ((number = 0; number < 3; number++)); do
                 run -0 --separate-stderr "$FASTPATH" --format json "$command" -r "$MNT/home/tree"
-                [ -z "$stderr" ] || [[ $stderr = "WARNING: 1 files or directories were "* ]] ||
+                [ -z "$stderr" ] || [[ $stderr = "WARNING: 1 file or directory was "* ]] ||
                     fail "$stderr"
                 # the others are all there; that one is another file, vanished, or reported
                 total=$(json .total.file_count)

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture.h"
+#include "cleanup.h"
 #include "commands.h"
 #include "file-visit.h"
 #include "test.h"
@@ -109,6 +111,29 @@ static void test_failed(void **state)
 	file_visit_free(&visit);
 }
 
+static void assert_warning(uint64_t vanished_count, int verbosity, const char *expected)
+{
+	const struct file_visit visit = { .vanished_count = vanished_count };
+	const struct global_options global = { .verbosity = verbosity };
+	CLEANUP_FREE char *text = NULL;
+
+	capture_begin();
+	file_visit_warn_of_vanished(&visit, &global);
+	text = capture_end();
+	assert_string_equal(text, expected);
+}
+
+static void test_warning_of_vanished(void **state)
+{
+	(void)state;
+	assert_warning(0, 0, "");
+	assert_warning(2, -1, "");
+	assert_warning(1, 0, "WARNING: 1 file or directory was deleted, renamed or replaced before "
+			     "it could be looked at\n");
+	assert_warning(2, 0, "WARNING: 2 files or directories were deleted, renamed or replaced "
+			     "before they could be looked at\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -117,6 +142,7 @@ int main(void)
 		cmocka_unit_test(test_paths_that_overlap),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_failed),
+		cmocka_unit_test(test_warning_of_vanished),
 	};
 
 	return cmocka_run_group_tests_name("file-visit", tests, NULL, NULL);
