@@ -369,16 +369,28 @@ static void remove_folder(struct run *run, struct fsync_folder *folder)
 	finish_removal(run, folder, ret);
 }
 
-static int remove_left(void *data, struct fsync_folder *folder)
+static void tell_of_left(const struct run *run, const struct fsync_folder *folder,
+			 const char *what)
+{
+	CLEANUP_FREE char *path = folder_path(run, folder);
+
+	if (run->arguments->global->verbosity >= 0)
+		warning_path(what, path ? path : folder->name, 0);
+}
+
+static int remove_left(void *data, struct fsync_folder *folder, bool certain)
 {
 	struct run *run = data;
-	CLEANUP_FREE char *path = folder_path(run, folder);
 	uint64_t removed = 0;
 	int ret;
 
-	if (run->arguments->global->verbosity >= 0)
-		warning_path("removing what a run that was killed has left:",
-			     path ? path : folder->name, 0);
+	if (!certain) {
+		tell_of_left(run, folder,
+			     "left alone, since it is not certain "
+			     "that a run that was killed made it:");
+		return 0;
+	}
+	tell_of_left(run, folder, "removing what a run that was killed has left:");
 	while ((ret = fsync_folder_remove_next(folder)) > 0) {
 		removed++;
 		if (progress_due())

@@ -19,7 +19,8 @@
 #include "clock.h"
 #include "fsync-folder.h"
 
-#define MARK "user.btrfs-fastpath.log-stats"
+#define MARK "btrfs-fastpath.log-stats"
+#define MARK_SIZE 64
 #define FILE_PREFIX "file_"
 #define FILE_NAME_SIZE 32
 /* Of 2^32 names the next one is free; and nobody renames a folder just now so many times in a row. */
@@ -98,12 +99,59 @@ static int expect_new(struct fsync_folder *folder)
 	return status.st_mode & (S_IRWXG | S_IRWXO) ? -EPERM : expect_empty(folder->fd);
 }
 
+/* -- the mark -- */
+
+/* What is "user." may be set by whoever may write there, and root's folders stand anywhere. */
+static const char *mark_name(void)
+{
+	return geteuid() == 0 ? "trusted." MARK : "user." MARK;
+}
+
+/* It is of this very inode, so that a copy of the attribute is none. Returns 0 or a negative errno. */
+static int mark_of(int fd, char ret_mark[MARK_SIZE])
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) < 0)
+		return -errno;
+	snprintf(ret_mark, MARK_SIZE, "%" PRIu64 " %" PRId64 ".%09" PRIu32,
+		 (uint64_t)status.stx_ino, (int64_t)status.stx_btime.tv_sec,
+		 status.stx_btime.tv_nsec);
+	return 0;
+}
+
 static int mark(struct fsync_folder *folder)
 {
+	char value[MARK_SIZE];
+	int ret;
+
 	/* Somebody who looks for those left behind may hold it for a moment. */
 	if (flock(folder->fd, LOCK_EX) < 0)
 		return -errno;
-	return fsetxattr(folder->fd, MARK, "1", 1, XATTR_CREATE) < 0 ? -errno : 0;
+	ret = mark_of(folder->fd, value);
+	if (ret < 0)
+		return ret;
+	if (fsetxattr(folder->fd, mark_name(), value, strlen(value), XATTR_CREATE) == 0)
+		return 0;
+	/* The root of a container or user namespace has to do without. */
+	return errno == EPERM && geteuid() == 0 ? 0 : -errno;
+}
+
+static bool is_marked(int fd)
+{
+	char expected[MARK_SIZE], found[MARK_SIZE];
+	ssize_t size = fgetxattr(fd, mark_name(), found, sizeof(found));
+
+	return size > 0 && mark_of(fd, expected) == 0 && (size_t)size == strlen(expected) &&
+	       memcmp(found, expected, size) == 0;
+}
+
+/* Whether nobody else can have written there since it was made. */
+static bool is_private(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && (status.st_mode & ACCESSPERMS) == S_IRWXU;
 }
 
 /* -- removing -- */
@@ -304,7 +352,7 @@ void fsync_folder_close(struct fsync_folder *folder)
 	folder->fd = -1;
 }
 
-/* Opens and locks the folder NAME if its program is gone. */
+/* Opens and locks the folder NAME if no program is using it. */
 static bool open_left(int parent_fd, const char *name, struct fsync_folder *folder)
 {
 	*folder = (struct fsync_folder){ .parent_fd = parent_fd, .fd = -1 };
@@ -312,15 +360,13 @@ static bool open_left(int parent_fd, const char *name, struct fsync_folder *fold
 	    strlen(name) >= sizeof(folder->name))
 		return false;
 	strcpy(folder->name, name);
-	if (open_directory(folder) == 0 && flock(folder->fd, LOCK_EX | LOCK_NB) == 0 &&
-	    fgetxattr(folder->fd, MARK, NULL, 0) >= 0)
+	if (open_directory(folder) == 0 && flock(folder->fd, LOCK_EX | LOCK_NB) == 0)
 		return true;
 	fsync_folder_close(folder);
 	return false;
 }
 
-int fsync_folder_each_left(int parent_fd, int (*found)(void *data, struct fsync_folder *folder),
-			   void *data)
+int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data)
 {
 	CLEANUP(close_entries) DIR *entries = open_entries(parent_fd, ".");
 	const struct dirent *entry;
@@ -333,7 +379,7 @@ int fsync_folder_each_left(int parent_fd, int (*found)(void *data, struct fsync_
 
 		if (!open_left(parent_fd, entry->d_name, &folder))
 			continue;
-		ret = found(data, &folder);
+		ret = found(data, &folder, is_private(folder.fd) && is_marked(folder.fd));
 		fsync_folder_close(&folder);
 	}
 	return ret < 0 ? ret : -errno;

@@ -3,6 +3,7 @@
 #define FASTPATH_FSYNC_FOLDER_H
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "random-name.h"
@@ -14,7 +15,9 @@
  * A folder that grows by empty files and is fsynced in between, and then goes away.
  *
  * While it is in use it is locked (flock), and it bears an extended attribute, which it gets once
- * it is locked. So a folder with the attribute and without a lock is one whose program was killed.
+ * it is locked, and which says which inode that is. So a folder with the attribute, of mode 0700, and
+ * without a lock is one whose program was killed. Root's attribute is one that nobody else can set; a
+ * root who cannot, in a user namespace, makes folders that nobody can tell for what they are.
  * What is removed: empty regular files with the names given here, and then the folder if it is
  * empty. Everything goes by descriptors, and no link is followed.
  */
@@ -70,12 +73,14 @@ int fsync_folder_place(const struct fsync_folder *folder, uint64_t *ret_inode, c
 /* Frees what it holds, the lock included. */
 void fsync_folder_close(struct fsync_folder *folder);
 
+/* CERTAIN: this user's program made FOLDER. Else it is not to be removed, but to be told of. */
+typedef int fsync_folder_found(void *data, struct fsync_folder *folder, bool certain);
+
 /*
- * Call FOUND for each folder in the directory PARENT_FD that a program of this user left behind,
- * locked as if it were new; it is closed afterwards. Goes on until FOUND returns a negative errno.
- * Returns 0 or a negative errno: -EACCES where PARENT_FD cannot be read.
+ * Call FOUND for each folder in the directory PARENT_FD that a program of this user left behind, or
+ * may have left behind, locked as if it were new; it is closed afterwards. Goes on until FOUND returns
+ * a negative errno. Returns 0 or a negative errno: -EACCES where PARENT_FD cannot be read.
  */
-int fsync_folder_each_left(int parent_fd, int (*found)(void *data, struct fsync_folder *folder),
-			   void *data);
+int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data);
 
 #endif

@@ -305,7 +305,7 @@ commits_done() {
 @test "--check: an error outweighs" {
     local left=$DIR/btrfs-fastpath-log-stats.00000000
 
-    mkdir "$left"
+    mkdir -m 700 "$left"
     mark "$left"
     touch "$left/other"
     run -1 --separate-stderr log_stats --files 50 --every 10 --check --max-ms 0.001 "$DIR"
@@ -399,8 +399,26 @@ expect_ended_by() {
     expect_nothing_left
 }
 
+# mark FOLDER: as root's run does it
 mark() {
-    python3 -c 'import os, sys; os.setxattr(sys.argv[1], "user.btrfs-fastpath.log-stats", b"1")' "$1"
+    python3 -c 'import os, sys
+os.setxattr(sys.argv[1], "trusted.btrfs-fastpath.log-stats", sys.argv[2].encode())' "$1" "$(stat -c '%i %.9W' "$1")"
+}
+
+@test "what SIGKILL leaves of another user, his next run removes" {
+    chown 65534 "$DIR"
+    setpriv --reuid=65534 --regid=65534 --clear-groups \
+        "$MNT/program" log-stats -q --files 20 --every 10 --interval 86400 "$DIR" 3>&- &
+    pid=$!
+    within 20 has_files 10
+    kill -KILL "$pid"
+    finish || [ $? -eq 137 ]
+    # Nobody else does.
+    run -0 --separate-stderr log_stats -q --files 10 "$DIR"
+    has_files 10
+    run -0 --separate-stderr as_nobody "$MNT/program" log-stats --files 10 "$DIR"
+    [[ $stderr == *"WARNING: removing what a run that was killed has left: "* ]]
+    expect_nothing_left
 }
 
 @test "what is not ours is not removed" {
@@ -412,11 +430,15 @@ mark() {
     ln -s target "$DIR/btrfs-fastpath-log-stats.00000001"
     touch "$DIR/target/file_1"
     # the mark, and somebody else's
-    mkdir "$DIR/btrfs-fastpath-log-stats.00000002"
+    mkdir -m 700 "$DIR/btrfs-fastpath-log-stats.00000002"
     touch "$DIR/btrfs-fastpath-log-stats.00000002/file_1"
     mark "$DIR/btrfs-fastpath-log-stats.00000002"
     mark "$DIR/target"
     chown 65534 "$DIR/btrfs-fastpath-log-stats.00000002"
+    # the mark, and others may have written there
+    mkdir -m 755 "$DIR/btrfs-fastpath-log-stats.00000003"
+    touch "$DIR/btrfs-fastpath-log-stats.00000003/file_1"
+    mark "$DIR/btrfs-fastpath-log-stats.00000003"
 
     # ours, with something else in it
     start --files 100000 --every 10 --interval 86400 "$DIR"
@@ -437,6 +459,7 @@ mark() {
     [ -e "$DIR/target/file_1" ]
     [ -e "$DIR/btrfs-fastpath-log-stats.00000000/file_1" ]
     [ -e "$DIR/btrfs-fastpath-log-stats.00000002/file_1" ]
+    [ -e "$DIR/btrfs-fastpath-log-stats.00000003/file_1" ]
 }
 
 has_files_of_ours() {

@@ -247,6 +247,61 @@ start_with_files() {
     [ -z "$(ls "$OTHER/moved")" ]
 }
 
+# mark_as USER NAMESPACE FOLDER WHICH: with the mark that belongs to the folder WHICH
+mark_as() {
+    python3 -c 'import os, sys
+os.setgroups([])
+os.setresgid(*[int(sys.argv[1])] * 3)
+os.setresuid(*[int(sys.argv[1])] * 3)
+os.setxattr(sys.argv[3], sys.argv[2] + ".btrfs-fastpath.log-stats", sys.argv[4].encode())' \
+        "${@:1:3}" "$(stat -c '%i %.9W' "$4")"
+}
+
+# expect_left_alone FOLDER REASON: log-stats warns of it, and removes nothing from it
+expect_left_alone() {
+    run -0 --separate-stderr log_stats --files 10 "$DIR"
+    grep -qxF "WARNING: left alone, since it is not certain that a run that was killed made it: '$1'" <<<"$stderr" ||
+        fail "$2:" "$stderr"
+    [ "$(ls "$1")" = "$(printf 'file_%d\n' 1 2 3)" ] || fail "$2:" "$(ls "$1")"
+}
+
+@test "a folder of root's own with a planted name and mark is left alone" {
+    local bait=$DIR/bait left=$DIR/btrfs-fastpath-log-stats.00000000
+
+    # For a while everybody may write there.
+    mkdir "$bait"
+    chmod 777 "$bait"
+    as_nobody touch "$bait"/file_{1,2,3}
+    mark_as 65534 user "$bait" "$bait"
+    as_nobody mv "$bait" "$left"
+    chmod 755 "$left"
+    expect_left_alone "$left" "a mark that everybody could make"
+    chmod 700 "$left"
+    expect_left_alone "$left" "the same, and the right mode"
+
+    # The mark of a folder that log-stats made, on another one, as copies have it.
+    mark_as 0 trusted "$left" "$DIR"
+    expect_left_alone "$left" "the mark of another inode"
+    run -0 --separate-stderr log_stats -q --files 10 "$DIR"
+    [ -z "$stderr" ]
+}
+
+@test "where root cannot make a mark, what it leaves is left alone, and told of" {
+    local left
+
+    chown 0 "$DIR"
+    unshare --user --map-root-user "$FASTPATH" log-stats -q --files 1000 --every 3 --interval 86400 "$DIR" 3>&- &
+    pid=$!
+    within 20 has_files 3
+    kill -KILL "$pid"
+    finish || [ $? -eq 137 ]
+    left=$DIR/$(folder)
+    expect_left_alone "$left" "the real root"
+    run -0 --separate-stderr unshare --user --map-root-user "$FASTPATH" log-stats --files 10 "$DIR"
+    [[ $stderr == *"WARNING: left alone, since it is not certain that a run that was killed made it: '$left'"* ]]
+    [ "$(ls "$left")" = "$(printf 'file_%d\n' 1 2 3)" ]
+}
+
 @test "folders that are renamed all the time: removed, or told of" {
     local attempt left said=0
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "fsync-folder.h"
@@ -17,18 +18,27 @@
 /* The next of these calls fails with that, if it is not 0. */
 static int fail_mark, fail_unlink, fail_sync;
 
-/* Not every file system that tests are run on has extended attributes. */
-static ino_t marked[8];
+/* Not every file system that tests are run on has extended attributes, and not every root may set them. */
+static struct {
+	ino_t inode;
+	size_t size;
+	char value[100];
+} marked[8];
 static size_t marked_count;
+
+static const char *mark_name(void)
+{
+	return geteuid() ? "user.btrfs-fastpath.log-stats" : "trusted.btrfs-fastpath.log-stats";
+}
 
 int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags);
 int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)
 {
 	struct stat status;
 
-	(void)value, (void)flags;
-	assert_string_equal(name, "user.btrfs-fastpath.log-stats");
-	assert_true(size > 0);
+	assert_int_equal(flags, XATTR_CREATE);
+	assert_string_equal(name, mark_name());
+	assert_in_range(size, 1, sizeof(marked[0].value));
 	if (fail_mark) {
 		errno = fail_mark;
 		fail_mark = 0;
@@ -36,7 +46,9 @@ int __wrap_fsetxattr(int fd, const char *name, const void *value, size_t size, i
 	}
 	assert_int_equal(fstat(fd, &status), 0);
 	assert_true(marked_count < ARRAY_SIZE(marked));
-	marked[marked_count++] = status.st_ino;
+	marked[marked_count].inode = status.st_ino;
+	marked[marked_count].size = size;
+	memcpy(marked[marked_count++].value, value, size);
 	return 0;
 }
 
@@ -45,11 +57,16 @@ ssize_t __wrap_fgetxattr(int fd, const char *name, void *value, size_t size)
 {
 	struct stat status;
 
-	(void)name, (void)value, (void)size;
+	assert_string_equal(name, mark_name());
 	assert_int_equal(fstat(fd, &status), 0);
-	for (size_t i = 0; i < marked_count; i++)
-		if (marked[i] == status.st_ino)
-			return 1;
+	/* A number can have been that of another one before. */
+	for (size_t i = marked_count; i-- > 0;) {
+		if (marked[i].inode != status.st_ino)
+			continue;
+		assert_true(size >= marked[i].size);
+		memcpy(value, marked[i].value, marked[i].size);
+		return marked[i].size;
+	}
 	errno = ENODATA;
 	return -1;
 }
@@ -245,44 +262,110 @@ static void test_what_has_vanished(void **state)
 	expect_removed(0);
 }
 
-static int remove_left(void *data, struct fsync_folder *left)
+/* How many there were. */
+struct found {
+	int certain;
+	int doubtful;
+};
+
+static int remove_left(void *data, struct fsync_folder *left, bool certain)
 {
+	struct found *found = data;
 	int count;
 
-	++*(int *)data;
+	if (!certain) {
+		found->doubtful++;
+		return 0;
+	}
+	found->certain++;
 	return remove_all(left, &count);
+}
+
+static void expect_left(int certain, int doubtful)
+{
+	struct found found = { 0 };
+
+	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
+	assert_int_equal(found.certain, certain);
+	assert_int_equal(found.doubtful, doubtful);
 }
 
 static void test_left(void **state)
 {
-	int found = 0;
-
 	(void)state;
 	new_folder();
 	/* it is locked */
-	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
-	assert_int_equal(found, 0);
+	expect_left(0, 0);
 	/* as after SIGKILL */
 	fsync_folder_close(&folder);
-	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
-	assert_int_equal(found, 1);
-	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
-	assert_int_equal(found, 1);
+	expect_left(1, 0);
+	expect_left(0, 0);
+}
+
+/* Told of, and not removed. */
+static void expect_doubtful(void)
+{
+	fsync_folder_close(&folder);
+	expect_left(0, 1);
+	folder.fd = openat(root_fd, folder.name, O_RDONLY | O_DIRECTORY);
+	expect_removed(3);
 }
 
 static void test_left_without_mark(void **state)
 {
-	int found = 0;
-
 	(void)state;
 	new_folder();
 	marked_count = 0;
-	fsync_folder_close(&folder);
-	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
-	assert_int_equal(found, 0);
+	expect_doubtful();
+}
 
-	folder.fd = openat(root_fd, folder.name, O_RDONLY | O_DIRECTORY);
-	expect_removed(3);
+static void test_left_with_another_mark(void **state)
+{
+	(void)state;
+	/* of 0.1 */
+	new_folder();
+	marked[0].size = 1;
+	expect_doubtful();
+	/* of an inode that had this number before */
+	new_folder();
+	marked[marked_count - 1].value[marked[marked_count - 1].size - 1] ^= 1;
+	expect_doubtful();
+	new_folder();
+	marked[marked_count - 1].value[0] ^= 1;
+	expect_doubtful();
+}
+
+static void test_left_of_everybodys(void **state)
+{
+	static const mode_t modes[] = { 0755, 0770, 0701, 0720 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		new_folder();
+		assert_int_equal(fchmod(folder.fd, modes[i]), 0);
+		expect_doubtful();
+	}
+	/* as in a directory that has it */
+	new_folder();
+	assert_int_equal(fchmod(folder.fd, 02700), 0);
+	fsync_folder_close(&folder);
+	expect_left(1, 0);
+}
+
+/* In a user namespace root may not set what is "trusted.". */
+static void test_root_who_may_not_mark(void **state)
+{
+	char left[FSYNC_FOLDER_NAME_SIZE];
+
+	(void)state;
+	fail_mark = EPERM;
+	if (geteuid()) {
+		assert_int_equal(fsync_folder_new(root_fd, &folder, left), -EPERM);
+		assert_string_equal(left, "");
+		return;
+	}
+	new_folder();
+	expect_doubtful();
 }
 
 static void rename_to(const char *directory, const char *name)
@@ -407,6 +490,9 @@ int main(void)
 		TEST(test_what_has_vanished),
 		TEST(test_left),
 		TEST(test_left_without_mark),
+		TEST(test_left_with_another_mark),
+		TEST(test_left_of_everybodys),
+		TEST(test_root_who_may_not_mark),
 		TEST(test_renamed),
 		TEST(test_removal_of_renamed_fails),
 		TEST(test_place),
