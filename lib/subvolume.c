@@ -16,9 +16,12 @@
 #include <btrfsutil.h>
 
 #include "cleanup.h"
+#include "open-beneath.h"
 #include "retry-ioctl.h"
 #include "subvolume.h"
 #include "tree-search.h"
+
+#define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
 int subvolume_errno(enum btrfs_util_error error)
 {
@@ -273,6 +276,44 @@ static bool is_root_of(int fd, const uint8_t fsid[FSID_SIZE], uint64_t subvolid)
 	       btrfs_util_is_subvolume_fd(fd) == BTRFS_UTIL_OK;
 }
 
+typedef int open_component(int directory, const char *name, int flags);
+
+static int open_nofollow(int directory, const char *name, int flags)
+{
+	int fd = openat(directory, name, flags | O_NOFOLLOW);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Opens the directory PATH, component by component, below DIRECTORY, with O_PATH. */
+static int open_components(int directory, const char *path, open_component *open_one)
+{
+	int fd = open_nofollow(directory, ".", DIRECTORY_FLAGS);
+
+	for (path += strspn(path, "/"); *path && fd >= 0; path += strspn(path, "/")) {
+		CLEANUP_CLOSE int parent = fd;
+		size_t length = strcspn(path, "/");
+		CLEANUP_FREE char *name = strndup(path, length);
+
+		fd = name ? open_one(parent, name, DIRECTORY_FLAGS) : -ENOMEM;
+		path += length;
+	}
+	return fd;
+}
+
+/*
+ * The kernel tells where a mount is without links. What is below it can belong to anybody, who can
+ * put links there, and mounts of his own.
+ */
+static int open_below_target(const char *target, const char *rest)
+{
+	CLEANUP_CLOSE int top = open_nofollow(AT_FDCWD, "/", DIRECTORY_FLAGS);
+	CLEANUP_CLOSE int mount = top < 0 ? top : open_components(top, target, open_nofollow);
+	CLEANUP_CLOSE int fd = mount < 0 ? mount : open_components(mount, rest, open_beneath);
+
+	return fd < 0 ? fd : open_nofollow(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int open_below_mount(struct libmnt_fs *mount, const char *path, char **ret_directory)
 {
 	const char *target = mnt_fs_get_target(mount);
@@ -288,9 +329,8 @@ static int open_below_mount(struct libmnt_fs *mount, const char *path, char **re
 	if (asprintf(&directory, "%s%s%s", target, separator, rest) < 0)
 		return -ENOMEM;
 
-	fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = open_below_target(target, rest);
 	if (fd < 0) {
-		fd = -errno;
 		free(directory);
 		return fd;
 	}

@@ -80,7 +80,8 @@ int subvolumes_are_related(int fd, uint64_t a, uint64_t b);
 int subvolume_path(int fd, uint64_t subvolid, char **ret_path);
 
 /*
- * Open the root of subvolume SUBVOLID, whose path is PATH, through any mount that shows it.
+ * Open the root of subvolume SUBVOLID, whose path is PATH, through any mount that shows it. No
+ * symbolic link is followed, and below the mount no other one is entered.
  * Returns a descriptor and the directory, both the caller's, or -ENOENT where no mount does.
  * Rests on /proc/self/mountinfo through libmount.
  */
