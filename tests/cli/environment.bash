@@ -66,3 +66,17 @@ put_program_for_nobody() {
 as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$@"
 }
+
+is_sanitized() {
+    grep -q __asan_init "$FASTPATH"
+}
+
+# The search for leaks at the end fails without it, and so does the program.
+skip_if_it_needs_proc() {
+    ! is_sanitized || skip "sanitizers need /proc"
+}
+
+# without_proc COMMAND...: where it was not mounted
+without_proc() {
+    unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
+}

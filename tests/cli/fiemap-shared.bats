@@ -60,10 +60,6 @@ fiemap_shared_json() {
     "$FASTPATH" --format json fiemap-shared "$@"
 }
 
-is_sanitized() {
-    grep -q __asan_init "$FASTPATH"
-}
-
 # -- text --
 
 @test "a row per file and a total" {
