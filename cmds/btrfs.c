@@ -31,8 +31,8 @@ enum {
 };
 
 /*
- * How many front ends have called each other through what should be btrfs-progs. A script in its place
- * may call btrfs again, once or twice; one that does nothing else would do so without end.
+ * How many front ends have called each other through what should be btrfs-progs. A script in its
+ * place may call btrfs again, once or twice; one that does nothing else would do so without end.
  */
 static const char nesting_name[] = "BTRFS_FASTPATH_NESTING";
 #define MOST_NESTED 4
@@ -106,12 +106,15 @@ static unsigned int nesting(void)
 	return text && isdigit((unsigned char)text[0]) && !text[1] ? text[0] - '0' : 0;
 }
 
-/* For all programs that are executed here. Returns 0 or a negative errno. */
+/* For all programs that are executed here. Returns 0; or -1, and complains. */
 static int count_nesting(void)
 {
 	const char text[] = { '0' + (nesting() < 9 ? nesting() + 1 : 9), '\0' };
 
-	return setenv(nesting_name, text, 1) ? -errno : 0;
+	if (setenv(nesting_name, text, 1) == 0)
+		return 0;
+	error("cannot set %s: %s", nesting_name, strerror(errno));
+	return -1;
 }
 
 static bool nested_too_deep(void)

@@ -16,9 +16,12 @@ int standard_files_reserve(void)
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
 			continue;
-		/* That is there where /dev is not, and O_PATH permits neither reading nor writing. */
-		if (open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) < 0)
-			return -errno;
+		/* It is there where /dev is not, and O_PATH permits neither reading nor writing. */
+		if (open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) < 0) {
+			error("cannot take the place of a standard file that is closed: %s",
+			      strerror(errno));
+			return -1;
+		}
 	}
 	return 0;
 }

@@ -3,11 +3,11 @@
 #define FASTPATH_STANDARD_FILES_H
 
 /*
- * Call this before anything is opened. A program may be started with standard input, output or error
- * closed, and the next file that it opens would then get that number, and what is meant for the
- * screen. Such a number is taken here: reading and writing still fail with EBADF, and programs that
- * are executed find it closed, as it was.
- * Returns 0 or a negative errno as open(2).
+ * Call this before anything is opened. A program may be started with standard input, output or
+ * error closed, and the next file that it opens would then get that number, and what is meant for
+ * the screen. Such a number is taken here: reading and writing still fail with EBADF, and programs
+ * that are executed find it closed, as it was.
+ * Returns 0; or -1, and complains, where standard error is open.
  */
 int standard_files_reserve(void);
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env bats
 # The front end where btrfs-progs should be and is not, and programs that are started without their
 # standard files.
-# shellcheck disable=SC2016 # scripts stand in single quotes
+# bats runs each test in a subshell; scripts stand in single quotes
+# shellcheck disable=SC2016,SC2030,SC2031
 
 bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
 
+: "${top_builddir:=$PWD}"
 : "${BTRFS_PROGRAM:=/usr/bin/btrfs}"
 
 setup_file() {
@@ -175,4 +177,23 @@ os.execv(sys.argv[1], ["btrfs", "version"])' "$FRONT_END"
         "$MNT" "$root" /program log-stats --files 30 --every 10 --json-samples /samples "$MNT/directory"
     [ "$(grep -c '^{' "$root/samples")" -eq 3 ]
     [ "$(wc -l <"$root/samples")" -eq 3 ]
+}
+
+# expect_no_start PROGRAM ERROR
+expect_no_start() {
+    run -1 --separate-stderr without 0 "$top_builddir/tests/hostile/$1" status
+    [ -z "$output" ] || fail "$output"
+    # shellcheck disable=SC2154 # bats' run sets it
+    [ "$stderr" = "ERROR: $2" ] || fail "$stderr"
+}
+
+@test "what cannot be done at the start is told" {
+    local closed='cannot take the place of a standard file that is closed: Too many open files'
+
+    NO_FILES=1 expect_no_start failing-program "$closed"
+    NO_FILES=1 expect_no_start failing-front-end "$closed"
+    NO_MEMORY=1 expect_no_start failing-front-end 'cannot set BTRFS_FASTPATH_NESTING: Cannot allocate memory'
+    # Nobody can be told.
+    NO_FILES=1 run -1 without 02 "$top_builddir/tests/hostile/failing-program" status
+    [ -z "$output" ]
 }
