@@ -56,9 +56,13 @@ refuse_line() {
     ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
 }
 
+let_others_through() {
+    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+}
+
 # The program at $MNT/program, where nobody can get at it
 put_program_for_nobody() {
-    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    let_others_through
     cp "$FASTPATH" "$MNT/program"
 }
 

@@ -5,6 +5,7 @@
 # shellcheck disable=SC2030,SC2031
 bats_require_minimum_version 1.5.0
 load environment.bash
+load background.bash
 
 setup_file() {
     # Only tests commit.
@@ -24,10 +25,7 @@ setup() {
 }
 
 teardown() {
-    if [ -n "$pid" ]; then
-        kill -KILL "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true
-    fi
+    kill_started
     if mountpoint -q "$BATS_TEST_TMPDIR/other"; then
         umount "$BATS_TEST_TMPDIR/other"
     fi
@@ -43,44 +41,8 @@ log_stats_json() {
     "$FASTPATH" --format json log-stats "$@"
 }
 
-# start ARGUMENT...: in the background, its output goes to files; a background job ignores SIGINT
-start() {
-    env --default-signal=INT "$FASTPATH" log-stats "$@" \
-        >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
-    pid=$!
-}
-
-# The status of what was started.
-finish() {
-    local status=0
-
-    wait "$pid" || status=$?
-    pid=
-    return "$status"
-}
-
-# within SECONDS COMMAND...: waits until COMMAND succeeds
-within() {
-    local end=$((SECONDS + $1))
-
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || fail "not in time: $*"
-        sleep 0.05
-    done
-}
-
 folders() {
-    find "$DIR" -mindepth 1 -maxdepth 1 -name 'btrfs-fastpath-log-stats.????????' -type d
-}
-
-has_folder() {
-    [ -n "$(folders)" ]
-}
-
-# has_files COUNT: the folder has got as many
-has_files() {
-    has_folder && [ "$(find "$(folders)" -name 'file_*' 2>/dev/null | wc -l)" -ge "$1" ]
+    folders_in "$DIR"
 }
 
 expect_nothing_left() {
@@ -179,18 +141,44 @@ samples_of() {
     jq -s --arg kind "$1" 'map(select(.kind == $kind)) | length' "$SAMPLES"
 }
 
+# files_made: how many so far, from the last one's name
+files_made() {
+    find "$(folders)" -name 'file_*' -printf '%f\n' | sed 's/file_//' | sort -n | tail -1
+}
+
+has_made() {
+    [ "$(files_made)" -ge "$1" ]
+}
+
+# full_between FILES FILES: a full commit came with an fsync of so many
+full_between() {
+    jq -se --argjson from "$1" --argjson to "$2" \
+        'any(.[]; .kind == "full" and .entries >= $from and .entries <= $to)' "$SAMPLES" >/dev/null
+}
+
 # expect_full_after FUNCTION: it is called with the folder between two fsyncs, the second of which commits
 expect_full_after() {
-    start --files 60 --every 10 --interval 1 --json-samples "$SAMPLES" "$DIR"
-    within 20 has_files 20
-    # Several times: on a slow machine an fsync can come in between, or be uncertain.
+    local attempt made=() full=0
+
+    # More files than there are ever made.
+    start -q --files 1000000 --every 10 --interval 0.1 --json-samples "$SAMPLES" "$DIR"
+    within 60 has_files 20
+    # Several times: somebody may commit the file system before the fsync.
     for attempt in 1 2 3; do
+        stop
+        made+=("$(files_made)")
         "$1" "$(folders)"
-        sleep 1
+        go_on
+        within 60 has_made $((made[-1] + 20))
     done
+    kill -TERM "$pid"
     # What others have put into the folder stays, which is an error.
-    finish || has_folder
-    [ "$(samples_of full)" -ge 1 ] || fail "$(cat "$SAMPLES")"
+    finish || [ $? -eq 143 ]
+    for attempt in "${made[@]}"; do
+        # It may have been stopped before the fsync of as many.
+        ! full_between "$attempt" $((attempt + 10)) || full=$((full + 1))
+    done
+    [ "$full" -ge 1 ] || fail "stopped at ${made[*]}:" "$(cat "$SAMPLES")"
     [ "$(samples_of log)" -ge 1 ] || fail "$(cat "$SAMPLES")"
 }
 
@@ -365,11 +353,11 @@ expect_ended_by() {
 }
 
 @test "what is ignored does not end it" {
-    (trap '' HUP && exec "$FASTPATH" --format json log-stats --files 20 --every 10 --interval 1 "$DIR") \
-        >"$BATS_TEST_TMPDIR/stdout" 3>&- &
-    pid=$!
-    within 20 has_files 10
+    trap '' HUP
+    start_stopped "$DIR" --format json
+    trap - HUP
     kill -HUP "$pid"
+    go_on
     finish
     jq -e '.["log-stats"].complete' "$BATS_TEST_TMPDIR/stdout"
     expect_nothing_left
@@ -469,15 +457,15 @@ has_files_of_ours() {
 @test "files, and the folder, that vanish" {
     local status=0
 
-    start --files 20 --every 10 --interval 1 "$DIR"
-    within 20 has_files 10
+    start_stopped "$DIR"
     rm "$(folders)/file_5"
+    go_on
     finish
     expect_nothing_left
 
-    start --files 20 --every 10 --interval 1 "$DIR"
-    within 20 has_files 10
+    start_stopped "$DIR"
     rm -r "$(folders)"
+    go_on
     finish || status=$?
     [ "$status" -eq 1 ]
     grep -q "^ERROR: cannot create a file in '$DIR/.*': No such file or directory" \
@@ -486,10 +474,10 @@ has_files_of_ours() {
 }
 
 @test "a directory that is moved away meanwhile, and another one in its place" {
-    start --files 20 --every 10 --interval 1 "$DIR"
-    within 20 has_files 10
+    start_stopped "$DIR"
     mv "$DIR" "$DIR.moved"
     mkdir "$DIR"
+    go_on
     finish
     expect_nothing_left
     expect_nothing_left "$DIR.moved"

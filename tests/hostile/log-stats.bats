@@ -6,10 +6,11 @@
 
 bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
+load ../cli/background.bash
 
 setup_file() {
     mount_btrfs 1G noatime
-    chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
+    let_others_through
 }
 
 teardown_file() {
@@ -28,10 +29,8 @@ setup() {
 }
 
 teardown() {
-    for process in $pid $other_pid; do
-        kill -KILL "$process" 2>/dev/null || true
-        wait "$process" 2>/dev/null || true
-    done
+    kill_started
+    [ -z "$other_pid" ] || stop_attack || true
     if [ -n "$device" ]; then
         losetup -d "$device"
     fi
@@ -45,38 +44,9 @@ log_stats() {
     timeout -s KILL 120 "$FASTPATH" log-stats "$@"
 }
 
-# start ARGUMENT...: in the background
-start() {
-    "$FASTPATH" log-stats "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
-    pid=$!
-}
-
-finish() {
-    local status=0
-
-    wait "$pid" || status=$?
-    pid=
-    return "$status"
-}
-
-# within SECONDS COMMAND...: waits until COMMAND succeeds
-within() {
-    local end=$((SECONDS + $1))
-
-    shift
-    until "$@"; do
-        ((SECONDS < end)) || fail "not in time: $*"
-        sleep 0.05
-    done
-}
-
 # folder: the name of the folder in $DIR
 folder() {
-    find "$DIR" -mindepth 1 -maxdepth 1 -name 'btrfs-fastpath-log-stats.????????' -printf '%f\n'
-}
-
-has_files() {
-    [ "$(find "$DIR/$(folder)" -name 'file_*' 2>/dev/null | wc -l)" -ge "$1" ]
+    basename "$(folders_in "$DIR")"
 }
 
 # nothing_left DIRECTORY
@@ -185,9 +155,10 @@ while True:
     [[ $output == *"an fsync after every 1"* ]]
 
     # A name that somebody takes meanwhile stays his.
-    start -q --files 20 --every 10 --interval 2 --json-samples "$DIR/samples" "$OTHER"
-    within 20 test -n "$(sleep 1; find "$DIR" -name 'btrfs-fastpath-unfinished.*')"
+    start_stopped "$OTHER" --json-samples "$DIR/samples"
+    [ "$(ls "$DIR")" = "$(cd "$DIR" && echo btrfs-fastpath-unfinished.????????)" ]
     as_nobody sh -c 'echo mine >"$1"' sh "$DIR/samples"
+    go_on
     finish && fail "no error"
     [ "$(cat "$BATS_TEST_TMPDIR/stderr")" = "ERROR: cannot write to '$DIR/samples': File exists" ]
     [ "$(cat "$DIR/samples")" = mine ]
@@ -196,15 +167,10 @@ while True:
 
 # -- the folder --
 
-# start_with_files: it sleeps when 10 files are there, and goes on in two seconds
-start_with_files() {
-    start -q --files 20 --every 10 --interval 2 "$DIR"
-    within 20 has_files 10
-}
-
 @test "a folder that is renamed is removed under its new name" {
-    start_with_files
+    start_stopped "$DIR"
     as_nobody mv "$DIR/$(folder)" "$DIR/renamed"
+    go_on
     finish
     nothing_left "$DIR"
     [ ! -s "$BATS_TEST_TMPDIR/stderr" ]
@@ -213,20 +179,22 @@ start_with_files() {
 @test "a folder that is moved elsewhere, with another one in its place" {
     local name
 
-    start_with_files
+    start_stopped "$DIR"
     name=$(folder)
     as_nobody mkdir -p "$OTHER/a/b" "$OTHER/a/b/empty"
     mv "$DIR/$name" "$OTHER/a/b/moved"
     as_nobody mkdir "$DIR/$name"
+    go_on
     finish
     [ "$(ls "$OTHER/a/b")" = empty ]
     # That is somebody else's.
     [ -d "$DIR/$name" ]
     # and so after a signal
     rmdir "$DIR/$name"
-    start_with_files
+    start_stopped "$DIR"
     mv "$DIR/$(folder)" "$OTHER/a/b/moved"
     kill -TERM "$pid"
+    go_on
     finish || [ $? -eq 143 ]
     [ "$(ls "$OTHER/a/b")" = empty ]
 }
@@ -237,9 +205,9 @@ start_with_files() {
     # Only what is under $DIR can be reached by this mount.
     mkdir "$bound"
     mount --bind "$DIR" "$bound"
-    start -q --files 20 --every 10 --interval 2 "$bound"
-    within 20 has_files 10
+    start_stopped "$bound"
     mv "$DIR/$(folder)" "$OTHER/moved"
+    go_on
     finish && fail "no error"
     grep -qx "ERROR: cannot remove '$bound/btrfs-fastpath-log-stats.*': No such file or directory" \
         "$BATS_TEST_TMPDIR/stderr"
