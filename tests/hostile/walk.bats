@@ -7,8 +7,8 @@ bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
 
 COMMANDS=(fiemap-shared seek-map nocow-check)
-# Some 0.2 s of work, of which the first few ms are enough to step in
-MANY=20000
+# More than are read at once
+MANY=5000
 SOME=1000
 
 setup_file() {
@@ -104,23 +104,23 @@ stop_opponent() {
     [ "$(<"$BATS_TEST_TMPDIR/exchanges")" -gt 100 ]
 }
 
-# step_in COMMAND DIR ACTION...: runs ACTION while COMMAND, stopped for the time, is in DIR
+# step_in COMMAND DIR ACTION...: runs ACTION while COMMAND, stopped for the time, is in DIR, of which
+# it has read the first entries
 step_in() {
     local command=$1 directory=$2
-    local pid
+    local pid waiter
 
     shift 2
-    "$FASTPATH" --format json "$command" -r "$MNT/home/tree" ${OPTION:+"$OPTION"} \
+    [ -p "$BATS_TEST_TMPDIR/stopped" ] || mkfifo "$BATS_TEST_TMPDIR/stopped"
+    "$top_builddir/tests/hostile/stop-in" "$directory" "$BATS_TEST_TMPDIR/stopped" \
+        "$FASTPATH" --format json "$command" -r "$MNT/home/tree" ${OPTION:+"$OPTION"} \
         >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
-    pid=$!
-    until find "/proc/$pid/fd" -lname "$directory" 2>/dev/null | grep -q .; do
-        kill -0 "$pid" || fail "$command was never seen in $directory"
-    done
-    kill -STOP "$pid"
+    waiter=$!
+    read -r pid <"$BATS_TEST_TMPDIR/stopped" || fail "$command was never in $directory"
     "$@"
     kill -CONT "$pid"
     status=0
-    wait "$pid" || status=$?
+    wait "$waiter" || status=$?
     output=$(<"$BATS_TEST_TMPDIR/report")
     stderr=$(<"$BATS_TEST_TMPDIR/errors")
 }
