@@ -219,13 +219,14 @@ move_back() {
     [ "$found" -gt 0 ]
 }
 
-@test "files that are exchanged with a FIFO, a device and a link are not opened" {
+# expect_no_exchanged_file_opened: of those in the tree
+expect_no_exchanged_file_opened() {
     local command number other total
 
-    make_files "$MNT/home/tree" $SOME
     make_bait "$MNT/home/elsewhere/bait" 1
     as_nobody mkfifo "$MNT/home/elsewhere/fifo"
     mknod "$MNT/home/elsewhere/device" c 240 0
+    chown 65534:65534 "$MNT/home/elsewhere/device"
     as_nobody ln -s bait/0 "$MNT/home/elsewhere/link"
     for other in fifo device link; do
         set_traps "$MNT/home/elsewhere"
@@ -244,6 +245,19 @@ move_back() {
         done
         stop_opponent
     done
+}
+
+@test "files that are exchanged with a FIFO, a device and a link are not opened" {
+    make_files "$MNT/home/tree" $SOME
+    expect_no_exchanged_file_opened
+}
+
+# They would be opened at once if nobody else could write there.
+@test "no more in a directory of root where everybody makes files of his own" {
+    make_files "$MNT/home/tree" $SOME
+    chown 0:0 "$MNT/home/tree"
+    chmod 1777 "$MNT/home/tree"
+    expect_no_exchanged_file_opened
 }
 
 @test "a mount point in a directory does not belong to the walk, be it of a file" {
