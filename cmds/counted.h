@@ -22,8 +22,8 @@ void counted_begin(struct counted *counted, int fd);
 void counted_end(struct counted *counted);
 
 /*
- * A line for each counter that changed, or all in the object "counters" of JSON if not NULL; nothing
- * if the kernel has none.
+ * A line for each counter that changed, or all in the object "counters" of JSON if not NULL;
+ * nothing if the kernel has none.
  */
 void counted_report(const struct counted *counted, struct json_writer *json);
 

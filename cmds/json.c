@@ -29,8 +29,8 @@ static uint32_t next_character(const unsigned char **s)
 
 /*
  * All but printing ASCII is escaped: some terminals obey DEL, C1 controls and marks of direction,
- * and json-c 0.18, where it is strict, reads no other character than that. Outside of strings there is
- * none to escape.
+ * and json-c 0.18, where it is strict, reads no other character than that. Outside of strings there
+ * is none to escape.
  */
 static void put_character(FILE *stream, uint32_t character)
 {

@@ -37,8 +37,8 @@ void json_add_known_uint(struct json_writer *json, const char *key, bool known, 
 void json_add_string(struct json_writer *json, const char *key, const char *value);
 
 /*
- * A file name in an object; null if NAME is NULL. One that is not UTF-8 is written as escape_name() has it, and a
- * member KEY_encoding with the value "escaped" follows.
+ * A file name in an object; null if NAME is NULL. One that is not UTF-8 is written as escape_name()
+ * has it, and a member KEY_encoding with the value "escaped" follows.
  */
 void json_add_name(struct json_writer *json, const char *key, const char *name);
 

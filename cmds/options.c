@@ -274,7 +274,7 @@ static error_t check_options(const struct argp *argp, const struct known_options
 		char letter[] = { '-', optopt, '\0' };
 		const char *word = optopt ? letter : argv[optind - 1];
 
-		/* of a known one, which has more than a letter, argp prints the name that it knows */
+		/* of a known one, which has more than a letter, argp prints the name it knows */
 		if (key != '?' || optopt > UCHAR_MAX || shows_as_it_is(word))
 			continue;
 		error_value("unknown option", word, "%s", "");

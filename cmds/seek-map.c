@@ -766,8 +766,8 @@ static void report_nonzero(struct check *check, const struct seek_segment *hole,
 }
 
 /*
- * Looks again at OFFSET, in a hole up to END and not zero. Returns 1 if it is so still; 0 if the file
- * changed, with where to read on: behind what is data by now; or a negative errno.
+ * Looks again at OFFSET, in a hole up to END and not zero. Returns 1 if it is so still; 0 if the
+ * file changed, with where to read on: behind what is data by now; or a negative errno.
  */
 static int look_again(const struct details *details, uint64_t offset, uint64_t end,
 		      uint64_t *ret_next)

@@ -12,8 +12,8 @@
 int standard_files_reserve(void);
 
 /*
- * Write what is buffered for standard output. Returns 0; or -1 if that failed, or anything before it,
- * with the negative errno of it in RET_ERROR, 0 where that is not known any more.
+ * Write what is buffered for standard output. Returns 0; or -1 if that failed, or anything before
+ * it, with the negative errno of it in RET_ERROR, 0 where that is not known any more.
  */
 int standard_output_flush(int *ret_error);
 

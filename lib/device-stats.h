@@ -11,7 +11,7 @@
 struct device_stats {
 	uint64_t reads;
 	uint64_t read_bytes;
-	/* how long each read took, added up: in a second with two under way all the time two seconds */
+	/* how long each read took, added up: two seconds where two are under way for a second */
 	uint64_t read_ns;
 	/* how long anything was under way */
 	uint64_t busy_ns;

@@ -27,7 +27,8 @@ extern const struct feature features[FEATURE_COUNT];
 typedef unsigned int feature_set;
 
 /*
- * Those of the SIZE bytes of TEXT, names between white space, that are features. Other names are left out.
+ * Those of the SIZE bytes of TEXT, names between white space, that are features. Other names are
+ * left out.
  * Rests on /sys/fs/btrfs/features/fastpath, which patched kernels have.
  */
 feature_set feature_list_parse(const char *text, size_t size);

@@ -12,7 +12,7 @@
 
 #include "file-extent.h"
 
-/* No item covers more, preallocated ones included, so one that starts earlier cannot reach START. */
+/* No item covers more, preallocated or not, so one that starts earlier cannot reach START. */
 #define LONGEST_FILE_EXTENT (256ULL * 1024 * 1024)
 
 struct file_extent_iter {

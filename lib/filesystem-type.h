@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/vfs.h>
 
-/* Whether MAGIC, of linux/magic.h, is the type of FILESYSTEM, which is negative for some in 32 bits. */
+/* Whether MAGIC, of linux/magic.h, is the type of FILESYSTEM: negative for some in 32 bits. */
 static inline bool filesystem_has_type(const struct statfs *filesystem, uint32_t magic)
 {
 	return (uint32_t)filesystem->f_type == magic;

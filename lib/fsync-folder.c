@@ -23,7 +23,7 @@
 #define MARK_SIZE 64
 #define FILE_PREFIX "file_"
 #define FILE_NAME_SIZE 32
-/* Of 2^32 names the next one is free; and nobody renames a folder just now so many times in a row. */
+/* Of 2^32 names the next one is free; and nobody renames a folder so many times in a row. */
 #define ATTEMPTS 64
 
 static int make_directory(struct fsync_folder *folder)
@@ -107,7 +107,7 @@ static const char *mark_name(void)
 	return geteuid() == 0 ? "trusted." MARK : "user." MARK;
 }
 
-/* It is of this very inode, so that a copy of the attribute is none. Returns 0 or a negative errno. */
+/* Of this very inode, so that a copy of the attribute is none. Returns 0 or a negative errno. */
 static int mark_of(int fd, char ret_mark[MARK_SIZE])
 {
 	struct statx status;
@@ -164,8 +164,8 @@ static bool is_gone(const struct fsync_folder *folder)
 }
 
 /*
- * Between the look and the removal another empty directory can be put in its place, but only by those
- * who may rename both, and so may remove both themselves.
+ * Between the look and the removal another empty directory can be put in its place, but only by
+ * those who may rename both, and so may remove both themselves.
  */
 static int remove_from(const struct fsync_folder *folder, int parent_fd, const char *name)
 {

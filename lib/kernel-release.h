@@ -9,7 +9,8 @@ struct kernel_release {
 };
 
 /*
- * Parse what uname(2) says, as "6.1.0-37-amd64" or "6.12-rc1"; what follows the numbers is anything.
+ * Parse what uname(2) says, as "6.1.0-37-amd64" or "6.12-rc1"; what follows the numbers is
+ * anything.
  * Returns 0, or -EINVAL where it does not begin with them.
  */
 int kernel_release_parse(const char *text, struct kernel_release *ret_release);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * A * B / DIVISOR, rounded down, also where the product does not fit into 64 bits; UINT64_MAX if the
- * quotient does not, or if DIVISOR is 0. Not every processor has numbers of 128 bits.
+ * A * B / DIVISOR, rounded down, also where the product does not fit into 64 bits; UINT64_MAX if
+ * the quotient does not, or if DIVISOR is 0. Not every processor has numbers of 128 bits.
  */
 uint64_t mul_div(uint64_t a, uint64_t b, uint64_t divisor);
 

@@ -19,8 +19,8 @@
 #include "write-at.h"
 
 /*
- * The directory may hand its own attributes down, hence both ways. NOCOW and compression exclude each
- * other, and the kernel does not exchange one for the other in one call.
+ * The directory may hand its own attributes down, hence both ways. NOCOW and compression exclude
+ * each other, and the kernel does not exchange one for the other in one call.
  */
 static int set_nocow(int fd, bool nocow)
 {

@@ -12,9 +12,9 @@ enum scratch_kind {
 };
 
 /*
- * Make a file of SIZE bytes, a multiple of SCRATCH_BLOCK, in DIRECTORY, neither compressed
- * nor, unless KIND says so, NOCOW, whatever DIRECTORY hands down. It never has a name, and cannot be given
- * one, so that it is gone when nobody has it open any more, however the program ends.
+ * Make a file of SIZE bytes, a multiple of SCRATCH_BLOCK, in DIRECTORY, neither compressed nor,
+ * unless KIND says so, NOCOW, whatever DIRECTORY hands down. It never has a name, and cannot be
+ * given one, so that it is gone when nobody has it open any more, however the program ends.
  * Returns a descriptor with O_DIRECT, which is the caller's, or a negative errno: -ENOTTY where
  * DIRECTORY is not on btrfs, -ENOSPC, -EROFS, -EACCES, ...
  * Rests on O_TMPFILE, FS_IOC_SETFLAGS and fallocate(2).

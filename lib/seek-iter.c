@@ -102,7 +102,7 @@ static int advance_to_end(struct seek_iter *iter)
 /* It is data where data was looked for, or a hole where a hole was. */
 static int stay(struct seek_iter *iter)
 {
-	/* Only the first answer may be of this kind: the others follow one that said the opposite. */
+	/* Only the first answer may be of this kind: the others follow one of the opposite. */
 	iter->changed |= iter->position != iter->start || iter->whence == SEEK_HOLE;
 	return ++iter->stalled > STALLED_CALLS_MAX ? -EPROTO : 0;
 }

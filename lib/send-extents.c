@@ -14,7 +14,7 @@
 struct send_extents {
 	int fd;
 	dev_t device;
-	/* the file under way, and where its next extent begins at the earliest; NULL: it has none */
+	/* the file under way, where its next extent begins at the earliest; NULL: it has none */
 	char path[PATH_MAX];
 	uint64_t next_offset;
 	struct file_extent_iter *iter;

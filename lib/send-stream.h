@@ -56,7 +56,7 @@ struct send_stream {
 	/* where the fault is: the byte where that begins which cannot be right */
 	uint64_t fault_position;
 	/* -- */
-	/* the field that is being read: where it begins, where it goes (or NULL), what is still to come */
+	/* the field being read: where it begins, where it goes (or NULL), what is still to come */
 	int field;
 	bool reading;
 	uint64_t field_position;

@@ -10,7 +10,7 @@
 #include "saturate.h"
 #include "send-top.h"
 
-/* Not the power of two that PATH_MAX is: the ends of all rooms would share few lines of the cache. */
+/* Not PATH_MAX, a power of two: the ends of all rooms would share few lines of the cache. */
 #define ROOM_SIZE (PATH_MAX + 64)
 
 struct send_top {
@@ -18,7 +18,7 @@ struct send_top {
 	char path[PATH_MAX];
 	size_t path_length;
 	uint64_t bytes;
-	/* for a path in each file, which stands at the end: a rename only writes what it is about */
+	/* for a path in each file, at its end: a rename only writes what it is about */
 	char *rooms;
 	size_t most;
 	size_t count;

@@ -20,7 +20,8 @@ void shared_set_freep(struct shared_set **set);
 
 /*
  * Add EXTENT, which the caller found to be shared.
- * Returns 0, or -EPROTO if bytenr + length overflows. If there is no room, shared_set_bytes() tells.
+ * Returns 0, or -EPROTO if bytenr + length overflows. If there is no room, shared_set_bytes()
+ * tells.
  */
 int shared_set_add(struct shared_set *set, const struct mapped_extent *extent);
 

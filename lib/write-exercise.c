@@ -317,8 +317,8 @@ static int check_path(int fd, const char *path)
 }
 
 /* Without time_based fio covers the file once, no block twice. */
-static int run_fio(const char *path, const char *file, uint64_t size, uint64_t duration_ns, bool once,
-		   struct written *ret_written)
+static int run_fio(const char *path, const char *file, uint64_t size, uint64_t duration_ns,
+		   bool once, struct written *ret_written)
 {
 	CLEANUP_FREE char *file_option = NULL, *size_option = NULL, *runtime = NULL;
 	const char *argv[] = {
