@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "file-options.h"
@@ -125,6 +127,16 @@ void file_options_complain(const struct file_options *options, int ret)
 		error("cannot go on: %s", strerror(-ret));
 }
 
+static FILE *open_stream(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	FILE *stream = fd < 0 ? NULL : fdopen(fd, "r");
+
+	if (fd >= 0 && !stream)
+		close(fd);
+	return stream;
+}
+
 /* Without --files0-from the list is NULL. */
 static int open_list(const struct file_options *options, FILE **ret_list)
 {
@@ -133,7 +145,7 @@ static int open_list(const struct file_options *options, FILE **ret_list)
 	if (options->files0_from) {
 		bool is_stdin = strcmp(options->files0_from, "-") == 0;
 
-		list = is_stdin ? stdin : fopen(options->files0_from, "re");
+		list = is_stdin ? stdin : open_stream(options->files0_from);
 		if (!list)
 			return -errno;
 	}

@@ -1125,7 +1125,7 @@ static int report_file(struct report *report)
 
 	if (strcmp(path, "-") == 0)
 		return report_stream(report, STDIN_FILENO);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	return fd < 0 ? refuse("cannot open", path, -errno) : report_stream(report, fd);
 }
 

@@ -17,6 +17,7 @@
 #include "counters.h"
 #include "feature-measure.h"
 #include "feature-status.h"
+#include "file-visit.h"
 #include "filesystem-type.h"
 #include "interrupts.h"
 #include "json.h"
@@ -112,22 +113,64 @@ struct report {
 	int status;
 };
 
-/* Complains where PATH is not on btrfs. A kernel that does not count is no error. */
+/* As the commands for files open one. Returns a descriptor, or -1 and complains. */
+static int open_file(const char *path)
+{
+	char *const paths[] = { (char *)path, NULL };
+	const struct file_walk_options options = { .paths = paths };
+	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
+	struct found_file found;
+	struct failure failure;
+	struct stat status;
+	int fd = -1, ret;
+
+	ret = file_walk_new(&walk, &options);
+	if (ret == 0)
+		ret = file_walk_next(walk, &found);
+	failure = ret < 0 ? (struct failure){ "cannot open", ret } : file_visit_check(&found);
+	if (!failure.action)
+		failure = file_visit_open(walk, &found, &fd, &status);
+	if (failure.action)
+		error_path(failure.action, path, failure.error);
+	return fd;
+}
+
+/* Anything else is not opened, which can have effects. Returns a descriptor, or -1 and complains. */
+static int open_directory_or_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOTDIR)
+		return open_file(path);
+	if (fd < 0)
+		error_path("cannot open", path, -errno);
+	return fd;
+}
+
+/* Returns 0, or less and complains where PATH is not on btrfs. */
+static int find_filesystem(const char *path, uint8_t ret_fsid[FSID_SIZE])
+{
+	CLEANUP_CLOSE int fd = open_directory_or_file(path);
+	int ret;
+
+	if (fd < 0)
+		return -1;
+	ret = filesystem_id_of(fd, ret_fsid);
+	if (ret == -ENOTTY)
+		error_path("not a btrfs filesystem:", path, 0);
+	else if (ret < 0)
+		error_path("cannot examine", path, ret);
+	return ret;
+}
+
+/* A kernel that does not count is no error. */
 static void read_counters(struct report *report)
 {
 	const char *path = report->arguments->path;
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	uint8_t fsid[FSID_SIZE];
 	int ret;
 
-	ret = fd < 0 ? -errno : filesystem_id_of(fd, fsid);
-	if (fd < 0) {
-		error_path("cannot open", path, ret);
-	} else if (ret == -ENOTTY) {
-		error_path("not a btrfs filesystem:", path, 0);
-	} else if (ret < 0) {
-		error_path("cannot examine", path, ret);
-	} else {
+	if (find_filesystem(path, fsid) == 0) {
 		ret = counters_read(NULL, fsid, &report->counters);
 		report->has_counters = ret == 0;
 		report->has_filesystem = ret == 0 || ret == -ENOENT;

@@ -150,6 +150,32 @@ with_release() {
     expect_line 'Kernel: .*'
 }
 
+@test "a file on btrfs stands for its file system" {
+    echo data >"$MNT/file"
+    run -0 --separate-stderr "$FASTPATH" status "$MNT/file"
+    expect_line "Counters: '$MNT/file'.*"
+    rm "$MNT/file"
+}
+
+@test "what is neither a directory nor a regular file is not opened" {
+    local path opener
+
+    mkfifo "$MNT/fifo"
+    mknod "$MNT/device" c 240 0
+    ln -s fifo "$MNT/link"
+    # Whoever opens it for reading lets this one go on.
+    (: >"$MNT/fifo" && touch "$BATS_TEST_TMPDIR/opened") 3>&- &
+    opener=$!
+    for path in fifo device link; do
+        run -1 --separate-stderr timeout -s KILL 20 "$FASTPATH" status "$MNT/$path"
+        [ "$stderr" = "ERROR: not a regular file: '$MNT/$path'" ] || fail "$stderr"
+        expect_line 'Kernel: .*'
+    done
+    kill -0 "$opener" && [ ! -e "$BATS_TEST_TMPDIR/opened" ] || fail "the FIFO was opened"
+    kill "$opener"
+    rm "$MNT/fifo" "$MNT/device" "$MNT/link"
+}
+
 # -- what is measured --
 
 # folder_with [OWNER]: a test that failed leaves what it had

@@ -174,3 +174,28 @@ make_largest_file() {
         [ "$stderr" = "ERROR: invalid range '$range': OFFSET:LENGTH expected, within 64 bits" ]
     done
 }
+
+# is_taken OPTION...: whether a terminal that the option opens controls the program after that
+is_taken() {
+    python3 -B - "$FASTPATH" "$@" <<'PYTHON'
+import os, subprocess, sys, time
+
+master, slave = os.openpty()
+path = os.ttyname(slave)
+child = subprocess.Popen([*sys.argv[1:], path], start_new_session=True, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while path not in {os.readlink(link.path) for link in os.scandir(f"/proc/{child.pid}/fd")}:
+    assert child.poll() is None
+    time.sleep(0.01)
+with open(f"/proc/{child.pid}/stat") as stat:
+    terminal = int(stat.read().rpartition(")")[2].split()[4])
+child.kill()
+child.wait()
+sys.exit(0 if terminal else 3)
+PYTHON
+}
+
+@test "a terminal that is read from is not taken for the controlling one" {
+    run -3 is_taken send-reada --decode
+    run -3 is_taken fiemap-shared --files0-from
+}
