@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "commit-counters.h"
 #include "counted.h"
+#include "descriptor-place.h"
 #include "filesystem-type.h"
 #include "fsync-folder.h"
 #include "interrupts.h"
@@ -321,20 +322,25 @@ static int find_directory(struct run *run)
 
 /* -- removing -- */
 
+/* Frees the path. */
+static void tell_place(const char *what, struct descriptor_place *place)
+{
+	CLEANUP_FREE char *path = place->path;
+	CLEANUP_FREE char *quoted = path ? quote_name(path) : NULL;
+
+	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode,
+	      quoted ? ", " : "", quoted ? quoted : "");
+}
+
 /* Where it was moved meanwhile, that is all that is known about it. */
 static void removal_failed(struct run *run, const struct fsync_folder *folder, int err)
 {
 	CLEANUP_FREE char *path = folder_path(run, folder);
-	CLEANUP_FREE char *place = NULL;
-	CLEANUP_FREE char *quoted = NULL;
-	uint64_t inode;
+	struct descriptor_place place;
 
 	failed(run, "cannot remove", path ? path : folder->name, err);
-	if (fsync_folder_place(folder, &inode, &place) < 0)
-		return;
-	quoted = place ? quote_name(place) : NULL;
-	error("it is left behind as inode %" PRIu64 "%s%s", inode, quoted ? ", " : "",
-	      quoted ? quoted : "");
+	if (descriptor_place_of(folder->fd, &place) == 0)
+		tell_place("it", &place);
 }
 
 static void finish_removal(struct run *run, const struct fsync_folder *folder, int ret)
@@ -827,13 +833,16 @@ static int prepare_samples(struct run *run)
 
 static void finish_samples(struct run *run)
 {
+	struct descriptor_place left;
 	int ret;
 
 	if (!run->samples.stream)
 		return;
-	ret = new_file_finish(&run->samples);
+	ret = new_file_finish(&run->samples, &left);
 	if (ret < 0)
 		failed(run, "cannot write to", run->arguments->samples, ret);
+	if (left.inode)
+		tell_place("what was written", &left);
 }
 
 static void check_limit(struct run *run)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -317,29 +316,6 @@ int fsync_folder_remove_next(struct fsync_folder *folder)
 		return ret;
 	}
 	return errno ? -errno : remove_directory(folder);
-}
-
-/* Returns NULL where it is not known: of a folder outside the mount it is "/". */
-static char *path_of(int fd)
-{
-	char link[sizeof("/proc/self/fd/") + 10];
-	CLEANUP_FREE char *path = calloc(1, PATH_MAX);
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (!path || readlink(link, path, PATH_MAX - 1) < 0 || strcmp(path, "/") == 0)
-		return NULL;
-	return strdup(path);
-}
-
-int fsync_folder_place(const struct fsync_folder *folder, uint64_t *ret_inode, char **ret_path)
-{
-	struct stat status;
-
-	if (fstat(folder->fd, &status) < 0)
-		return -errno;
-	*ret_inode = status.st_ino;
-	*ret_path = path_of(folder->fd);
-	return 0;
 }
 
 void fsync_folder_close(struct fsync_folder *folder)

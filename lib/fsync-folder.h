@@ -63,13 +63,6 @@ int fsync_folder_touch(struct fsync_folder *folder);
  */
 int fsync_folder_remove_next(struct fsync_folder *folder);
 
-/*
- * What is known of where the folder is now, for messages, since it can be renamed again at once: its
- * inode number, and its path as /proc/self/fd has it, which the caller frees, NULL where the kernel does
- * not tell. Returns 0 or a negative errno.
- */
-int fsync_folder_place(const struct fsync_folder *folder, uint64_t *ret_inode, char **ret_path);
-
 /* Frees what it holds, the lock included. */
 void fsync_folder_close(struct fsync_folder *folder);
 

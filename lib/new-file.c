@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,12 +13,14 @@
 
 #include "cleanup.h"
 #include "new-file.h"
+#include "open-beneath.h"
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* As many as the kernel follows. */
 #define MOST_LINKS 40
 /* Of 2^32 names the next one is free. */
 #define ATTEMPTS 16
+#define NO_FILE ((struct new_file){ .directory_fd = -1, .own_descriptors = -1, .fd = -1 })
 
 /* -- the directory -- */
 
@@ -109,7 +112,7 @@ static int check_free(const struct new_file *file)
 }
 
 /* Returns a descriptor or a negative errno. */
-static int create(struct new_file *file)
+static int create_with_a_name(struct new_file *file)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
 		int ret = random_name(file->temporary, sizeof(file->temporary), NEW_FILE_PREFIX);
@@ -127,31 +130,57 @@ static int create(struct new_file *file)
 	return -EEXIST;
 }
 
+/* Returns a descriptor or a negative errno. */
+static int create(struct new_file *file)
+{
+	int fd;
+
+	/* By these it gets its name in the end. */
+	file->own_descriptors = open_own_descriptors();
+	if (file->own_descriptors < 0)
+		return create_with_a_name(file);
+	fd = openat(file->directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		return fd;
+	return errno == EOPNOTSUPP || errno == EISDIR ? create_with_a_name(file) : -errno;
+}
+
+static void remove_unfinished(const struct new_file *file)
+{
+	if (*file->temporary)
+		unlinkat(file->directory_fd, file->temporary, 0);
+}
+
+/* With a descriptor of its own, so that what is left can be told once it is closed. */
 static int open_stream(struct new_file *file)
 {
-	int fd = create(file);
+	int fd;
 
-	if (fd < 0)
-		return fd;
-	file->stream = fdopen(fd, "w");
+	file->fd = create(file);
+	if (file->fd < 0)
+		return file->fd;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
 	if (file->stream)
 		return 0;
-	close(fd);
-	unlinkat(file->directory_fd, file->temporary, 0);
+	close_fd(&fd);
+	remove_unfinished(file);
 	return -ENOMEM;
 }
 
 static void new_file_free(struct new_file *file)
 {
 	close_fd(&file->directory_fd);
+	close_fd(&file->own_descriptors);
+	close_fd(&file->fd);
 	free(file->name);
-	*file = (struct new_file){ .directory_fd = -1 };
+	*file = NO_FILE;
 }
 
 int new_file_open(const char *path, struct new_file *ret_file)
 {
 	const char *name = last_component(path);
-	struct new_file file = { .directory_fd = -1 };
+	struct new_file file = NO_FILE;
 	int ret;
 
 	if (!*path)
@@ -181,8 +210,20 @@ void new_file_print(struct new_file *file, const char *format, ...)
 	va_end(arguments);
 }
 
+/* The file that has none yet. */
+static int give_first_name(const struct new_file *file)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", file->fd);
+	if (linkat(file->own_descriptors, number, file->directory_fd, file->name,
+		   AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
 /* Where a file system does not know the flag, a second name does the same. */
-static int give_name(const struct new_file *file)
+static int change_name(const struct new_file *file)
 {
 	const int fd = file->directory_fd;
 
@@ -196,16 +237,28 @@ static int give_name(const struct new_file *file)
 	return 0;
 }
 
-int new_file_finish(struct new_file *file)
+/* Somebody can have moved it away. */
+static void find_left(const struct new_file *file, struct descriptor_place *ret_left)
+{
+	struct stat status;
+
+	if (fstat(file->fd, &status) == 0 && status.st_nlink)
+		descriptor_place_of(file->fd, ret_left);
+}
+
+int new_file_finish(struct new_file *file, struct descriptor_place *ret_left)
 {
 	int ret = file->error;
 
+	*ret_left = (struct descriptor_place){ 0 };
 	if (fclose(file->stream) && ret == 0)
 		ret = -errno;
 	if (ret == 0)
-		ret = give_name(file);
-	if (ret < 0)
-		unlinkat(file->directory_fd, file->temporary, 0);
+		ret = *file->temporary ? change_name(file) : give_first_name(file);
+	if (ret < 0) {
+		remove_unfinished(file);
+		find_left(file, ret_left);
+	}
 	new_file_free(file);
 	return ret;
 }

@@ -4,14 +4,16 @@
 
 #include <stdio.h>
 
+#include "descriptor-place.h"
 #include "random-name.h"
 
 #define NEW_FILE_PREFIX "btrfs-fastpath-unfinished."
 
 /*
- * A regular file that has its name only when everything is in it: until then it has another one in
- * the same directory, NEW_FILE_PREFIX and a random number. Nothing that is there is followed, opened
- * or replaced: no file, link, device or FIFO.
+ * A regular file that has its name only when everything is in it: until then it has none, and goes with
+ * the process. Where the file system has no such files (O_TMPFILE), or without /proc, by which they get
+ * a name, it has another one in the same directory, NEW_FILE_PREFIX and a random number. Nothing that is
+ * there is followed, opened or replaced: no file, link, device or FIFO.
  *
  * The directory is looked up once. A symbolic link on the way to it is followed only if it belongs to
  * this user or root, so that nobody else decides where the file goes.
@@ -22,7 +24,12 @@ struct new_file {
 	/* the first negative errno, 0: none */
 	int error;
 	int directory_fd;
+	/* from open_own_descriptors() */
+	int own_descriptors;
+	/* of the file, beside that of the stream */
+	int fd;
 	char *name;
+	/* "": it has none */
 	char temporary[RANDOM_NAME_SIZE(NEW_FILE_PREFIX)];
 };
 
@@ -40,8 +47,11 @@ void new_file_print(struct new_file *file, const char *format, ...)
 /*
  * Close the file. If everything could be written and PATH is still free it gets its name, else it
  * is removed. Returns 0, or the negative errno of what failed first: -ENOSPC, -EEXIST, ...
- * Rests on renameat2(2), and link(2) where a file system does not know that.
+ * RET_LEFT is where the file is if it could not be removed, since somebody moved it; without an inode
+ * nothing is left.
+ * Rests on linkat(2); for a file with another name on renameat2(2), and linkat(2) where a file system
+ * does not know that.
  */
-int new_file_finish(struct new_file *file);
+int new_file_finish(struct new_file *file, struct descriptor_place *ret_left);
 
 #endif

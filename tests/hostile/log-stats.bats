@@ -20,8 +20,8 @@ teardown_file() {
 setup() {
     DIR=$MNT/nobodys
     OTHER=$MNT/other
-    mkdir "$DIR" "$OTHER"
-    chown 65534 "$DIR" "$OTHER"
+    mkdir "$DIR" "$OTHER" "$MNT/home"
+    chown 65534 "$DIR" "$OTHER" "$MNT/home"
     VICTIM=$BATS_TEST_TMPDIR/victim
     device=
     pid=
@@ -37,7 +37,7 @@ teardown() {
     if mountpoint -q "$BATS_TEST_TMPDIR/bound"; then
         umount "$BATS_TEST_TMPDIR/bound"
     fi
-    rm -rf "$DIR" "$OTHER"
+    rm -rf "$DIR" "$OTHER" "$MNT/home"
 }
 
 log_stats() {
@@ -156,13 +156,46 @@ while True:
 
     # A name that somebody takes meanwhile stays his.
     start_stopped "$OTHER" --json-samples "$DIR/samples"
-    [ "$(ls "$DIR")" = "$(cd "$DIR" && echo btrfs-fastpath-unfinished.????????)" ]
+    nothing_left "$DIR"
     as_nobody sh -c 'echo mine >"$1"' sh "$DIR/samples"
     go_on
     finish && fail "no error"
     [ "$(cat "$BATS_TEST_TMPDIR/stderr")" = "ERROR: cannot write to '$DIR/samples': File exists" ]
     [ "$(cat "$DIR/samples")" = mine ]
     [ "$(ls "$DIR")" = samples ]
+}
+
+@test "SIGKILL leaves nothing of the samples, and nobody can move them meanwhile" {
+    start_stopped "$OTHER" --json-samples "$DIR/samples"
+    kill -KILL "$pid"
+    finish || [ $? -eq 137 ]
+    nothing_left "$DIR"
+
+    start_stopped "$OTHER" --json-samples "$DIR/samples"
+    as_nobody sh -c 'mv "$1"/* "$2"' sh "$DIR" "$MNT/home" || true
+    go_on
+    finish
+    nothing_left "$MNT/home"
+    [ "$(ls "$DIR")" = samples ]
+    [ "$(wc -l <"$DIR/samples")" -eq 2 ]
+}
+
+@test "samples in a directory that is moved or removed" {
+    start_stopped "$OTHER" --json-samples "$DIR/samples"
+    mv "$DIR" "$MNT/home/moved"
+    as_nobody mkdir "$MNT/home/new"
+    mv "$MNT/home/new" "$DIR"
+    go_on
+    finish
+    nothing_left "$DIR"
+    [ "$(ls "$MNT/home/moved")" = samples ]
+    [ "$(wc -l <"$MNT/home/moved/samples")" -eq 2 ]
+
+    start_stopped "$OTHER" --json-samples "$DIR/samples"
+    rmdir "$DIR"
+    go_on
+    finish && fail "no error"
+    [ "$(cat "$BATS_TEST_TMPDIR/stderr")" = "ERROR: cannot write to '$DIR/samples': No such file or directory" ]
 }
 
 # -- the folder --

@@ -419,23 +419,6 @@ static void test_removal_of_renamed_fails(void **state)
 	expect_removed(0);
 }
 
-static void test_place(void **state)
-{
-	struct stat status;
-	uint64_t inode;
-	char *path;
-
-	(void)state;
-	new_folder();
-	rename_to(".", "renamed");
-	assert_int_equal(fsync_folder_place(&folder, &inode, &path), 0);
-	assert_int_equal(fstat(folder.fd, &status), 0);
-	assert_int_equal(inode, status.st_ino);
-	assert_string_equal(strrchr(path, '/'), "/renamed");
-	free(path);
-	expect_removed(3);
-}
-
 static void exchange(int fd, const char *name)
 {
 	assert_int_equal(renameat(fd, name, fd, "ours"), 0);
@@ -495,7 +478,6 @@ int main(void)
 		TEST(test_root_who_may_not_mark),
 		TEST(test_renamed),
 		TEST(test_removal_of_renamed_fails),
-		TEST(test_place),
 		TEST(test_exchanged_for_one_with_files),
 		TEST(test_exchanged_for_one_of_everybodys),
 	};

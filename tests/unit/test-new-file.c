@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../large-file.h"
 #include "new-file.h"
 #include "test.h"
 
@@ -25,12 +27,37 @@ int __wrap_renameat2(int old_fd, const char *old, int new_fd, const char *new, u
 	return -1;
 }
 
+/* What openat() of a file without a name fails with, if it is not 0. */
+static int fail_tmpfile;
+
+int __real_openat(int directory, const char *path, int flags, mode_t mode)
+	LARGE_FILE_SYMBOL("__real_openat");
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode)
+	LARGE_FILE_SYMBOL("__wrap_openat");
+int __wrap_openat(int directory, const char *path, int flags, mode_t mode)
+{
+	if (!fail_tmpfile || (flags & O_TMPFILE) != O_TMPFILE)
+		return __real_openat(directory, path, flags, mode);
+	errno = fail_tmpfile;
+	return -1;
+}
+
+static bool without_proc;
+
+int __real_open_own_descriptors(void);
+int __wrap_open_own_descriptors(void);
+int __wrap_open_own_descriptors(void)
+{
+	return without_proc ? -ENOENT : __real_open_own_descriptors();
+}
+
 static char root[40];
 
 static int setup(void **state)
 {
 	(void)state;
-	fail_rename = 0;
+	fail_rename = fail_tmpfile = 0;
+	without_proc = false;
 	strcpy(root, "/tmp/test-new-file-XXXXXX");
 	return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
 }
@@ -42,6 +69,32 @@ static int teardown(void **state)
 	return chdir("/") == 0 ? rmdir(root) : -1;
 }
 
+/* Returns what new_file_finish() does, with nothing left. */
+static int finish(struct new_file *file)
+{
+	struct descriptor_place left = { .inode = 77 };
+	int ret = new_file_finish(file, &left);
+
+	assert_int_equal(left.inode, 0);
+	assert_null(left.path);
+	assert_null(file->stream);
+	return ret;
+}
+
+/* How many names there are in the directory. */
+static int count_names(void)
+{
+	DIR *entries = opendir(".");
+	const struct dirent *entry;
+	int count = 0;
+
+	assert_non_null(entries);
+	while ((entry = readdir(entries)))
+		count += entry->d_name[0] != '.';
+	closedir(entries);
+	return count;
+}
+
 static void write_file(const char *path, const char *text)
 {
 	struct new_file file;
@@ -50,7 +103,7 @@ static void write_file(const char *path, const char *text)
 	/* not under this name yet */
 	assert_int_equal(access(path, F_OK), -1);
 	new_file_print(&file, "%s\n", text);
-	assert_int_equal(new_file_finish(&file), 0);
+	assert_int_equal(finish(&file), 0);
 }
 
 static void expect_text(const char *path, const char *expected)
@@ -87,13 +140,39 @@ static void test_where(void **state)
 	assert_int_equal(rmdir("a"), 0);
 }
 
-static void test_without_renameat2(void **state)
+static void test_no_name_before_the_end(void **state)
 {
+	struct new_file file;
+
 	(void)state;
-	fail_rename = EINVAL;
-	expect_written("file");
-	fail_rename = ENOSYS;
-	expect_written("file");
+	assert_int_equal(new_file_open("file", &file), 0);
+	assert_int_equal(count_names(), 0);
+	assert_int_equal(finish(&file), 0);
+	assert_int_equal(count_names(), 1);
+	assert_int_equal(unlink("file"), 0);
+}
+
+static void test_another_name_before_the_end(void **state)
+{
+	static const int rename_errors[] = { 0, EINVAL, ENOSYS };
+	static const int tmpfile_errors[] = { EOPNOTSUPP, EISDIR };
+	struct new_file file;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rename_errors); i++) {
+		fail_rename = rename_errors[i];
+		fail_tmpfile = tmpfile_errors[i % ARRAY_SIZE(tmpfile_errors)];
+		expect_written("file");
+		fail_tmpfile = 0;
+		without_proc = true;
+		expect_written("file");
+		assert_int_equal(new_file_open("file", &file), 0);
+		assert_int_equal(count_names(), 1);
+		assert_int_equal(access(file.temporary, F_OK), 0);
+		assert_int_equal(finish(&file), 0);
+		assert_int_equal(unlink("file"), 0);
+		without_proc = false;
+	}
 }
 
 /* Where neither works, nothing stays. */
@@ -103,9 +182,40 @@ static void test_without_a_name(void **state)
 
 	(void)state;
 	fail_rename = EROFS;
+	fail_tmpfile = EOPNOTSUPP;
 	assert_int_equal(new_file_open("file", &file), 0);
-	assert_int_equal(new_file_finish(&file), -EROFS);
-	assert_null(file.stream);
+	assert_int_equal(finish(&file), -EROFS);
+}
+
+static void test_moved_meanwhile(void **state)
+{
+	struct descriptor_place left;
+	struct new_file file;
+	struct stat status;
+
+	(void)state;
+	fail_tmpfile = EOPNOTSUPP;
+	assert_int_equal(new_file_open("file", &file), 0);
+	assert_int_equal(mkdir("other", 0700), 0);
+	assert_int_equal(rename(file.temporary, "other/moved"), 0);
+	assert_int_equal(new_file_finish(&file, &left), -ENOENT);
+	assert_int_equal(stat("other/moved", &status), 0);
+	assert_int_equal(left.inode, status.st_ino);
+	assert_string_equal(strrchr(left.path, '/'), "/moved");
+	free(left.path);
+	assert_int_equal(unlink("other/moved"), 0);
+	assert_int_equal(rmdir("other"), 0);
+}
+
+static void test_directory_removed_meanwhile(void **state)
+{
+	struct new_file file;
+
+	(void)state;
+	assert_int_equal(mkdir("other", 0700), 0);
+	assert_int_equal(new_file_open("other/file", &file), 0);
+	assert_int_equal(rmdir("other"), 0);
+	assert_int_equal(finish(&file), -ENOENT);
 }
 
 static void expect_error(const char *path, int error)
@@ -151,15 +261,16 @@ static void test_what_is_there(void **state)
 		assert_int_equal(remove(there[i]), 0);
 }
 
-static void taken_meanwhile(int rename_error)
+static void taken_meanwhile(int tmpfile_error, int rename_error)
 {
 	struct new_file file;
 
+	fail_tmpfile = tmpfile_error;
 	fail_rename = rename_error;
 	assert_int_equal(new_file_open("file", &file), 0);
 	new_file_print(&file, "ours\n");
 	assert_int_equal(symlink("nowhere", "file"), 0);
-	assert_int_equal(new_file_finish(&file), -EEXIST);
+	assert_int_equal(finish(&file), -EEXIST);
 	assert_int_equal(unlink("file"), 0);
 	assert_int_equal(access("nowhere", F_OK), -1);
 }
@@ -167,8 +278,9 @@ static void taken_meanwhile(int rename_error)
 static void test_taken_meanwhile(void **state)
 {
 	(void)state;
-	taken_meanwhile(0);
-	taken_meanwhile(EINVAL);
+	taken_meanwhile(0, 0);
+	taken_meanwhile(EOPNOTSUPP, 0);
+	taken_meanwhile(EOPNOTSUPP, EINVAL);
 }
 
 static void test_links(void **state)
@@ -199,11 +311,12 @@ static void test_failing_writes(void **state)
 
 	(void)state;
 	for (int lines = 1; lines <= 100000; lines *= 1000) {
+		fail_tmpfile = lines == 1 ? 0 : EOPNOTSUPP;
 		assert_int_equal(new_file_open("file", &file), 0);
 		assert_non_null(freopen("/dev/full", "w", file.stream));
 		for (int i = 0; i < lines; i++)
 			new_file_print(&file, "a line of %s\n", "text");
-		assert_int_equal(new_file_finish(&file), -ENOSPC);
+		assert_int_equal(finish(&file), -ENOSPC);
 		assert_int_equal(access("file", F_OK), -1);
 	}
 }
@@ -214,8 +327,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_where),
-		TEST(test_without_renameat2),
+		TEST(test_no_name_before_the_end),
+		TEST(test_another_name_before_the_end),
 		TEST(test_without_a_name),
+		TEST(test_moved_meanwhile),
+		TEST(test_directory_removed_meanwhile),
 		TEST(test_no_names),
 		TEST(test_what_is_there),
 		TEST(test_taken_meanwhile),
