@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fiemap.h"
+#include "byte-range.h"
 
 /* What a file system's checksums are made of. */
 struct checksum_format {

@@ -7,6 +7,8 @@
 
 #include <linux/fiemap.h>
 
+#include "byte-range.h"
+
 /* One extent of a file as FS_IOC_FIEMAP reports it. Offsets and lengths in bytes. */
 struct mapped_extent {
 	uint64_t offset;
@@ -16,20 +18,6 @@ struct mapped_extent {
 	/* FIEMAP_EXTENT_* */
 	uint32_t flags;
 };
-
-/* A part of a file; the end may lie beyond the end of the file. */
-struct byte_range {
-	uint64_t offset;
-	uint64_t length;
-};
-
-#define WHOLE_FILE ((struct byte_range){ .offset = 0, .length = FIEMAP_MAX_OFFSET })
-
-/* Where a range ends, UINT64_MAX where that would overflow. */
-uint64_t byte_range_end(struct byte_range range);
-
-/* RANGE without what lies beyond SIZE; of length 0 where nothing is left. */
-struct byte_range byte_range_cut(struct byte_range range, uint64_t size);
 
 /*
  * Check the kernel's answer to one FS_IOC_FIEMAP call before any of it is used.

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fiemap.h"
+#include "byte-range.h"
 #include "latency.h"
 
 /* A part of a file that lseek calls data or a hole. In bytes, never empty. */

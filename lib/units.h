@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fiemap.h"
+#include "byte-range.h"
 
 /* How btrfs-progs prints sizes: a base of 1024 or 1000 and a fixed or a fitting unit. */
 struct size_format {

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "fiemap.h"
+#include "byte-range.h"
 
 /*
  * Read RANGE of FD and look for a byte that is not zero. The pages read are given back, so that a

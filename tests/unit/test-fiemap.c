@@ -496,41 +496,11 @@ static void test_clip_to_nothing(void **state)
 	}
 }
 
-static void test_range_end(void **state)
-{
-	(void)state;
-	assert_int_equal(byte_range_end((struct byte_range){ 3, 4 }), 7);
-	assert_int_equal(byte_range_end(WHOLE_FILE), UINT64_MAX);
-	assert_int_equal(byte_range_end((struct byte_range){ 5, UINT64_MAX }), UINT64_MAX);
-}
-
-static void assert_cut(struct byte_range range, uint64_t size, uint64_t length)
-{
-	struct byte_range cut = byte_range_cut(range, size);
-
-	assert_int_equal(cut.offset, range.offset);
-	assert_int_equal(cut.length, length);
-}
-
-static void test_range_ends_with_the_file(void **state)
-{
-	(void)state;
-	assert_cut(WHOLE_FILE, 100, 100);
-	assert_cut(WHOLE_FILE, 0, 0);
-	assert_cut((struct byte_range){ 10, 20 }, 100, 20);
-	assert_cut((struct byte_range){ 10, 90 }, 100, 90);
-	assert_cut((struct byte_range){ 10, 91 }, 100, 90);
-	assert_cut((struct byte_range){ 100, 1 }, 100, 0);
-	assert_cut((struct byte_range){ UINT64_MAX, UINT64_MAX }, 100, 0);
-	assert_cut((struct byte_range){ 1, UINT64_MAX }, 100, 99);
-}
-
 #define ITERATOR_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_range_ends_with_the_file),
 		ITERATOR_TEST(test_one_answer),
 		ITERATOR_TEST(test_empty_file),
 		ITERATOR_TEST(test_short_answers_are_followed_up),
@@ -558,7 +528,6 @@ int main(void)
 		MOCKED_TEST(test_count_errors),
 		cmocka_unit_test(test_clip),
 		cmocka_unit_test(test_clip_to_nothing),
-		cmocka_unit_test(test_range_end),
 	};
 
 	return cmocka_run_group_tests_name("fiemap", tests, NULL, NULL);
