@@ -33,7 +33,7 @@
 #include "series.h"
 #include "spread.h"
 #include "standard-files.h"
-#include "subvolume.h"
+#include "filesystem.h"
 #include "table.h"
 
 #define DEFAULT_FILES 10000

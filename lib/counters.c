@@ -10,7 +10,7 @@
 #include "cleanup.h"
 #include "counters.h"
 #include "decimal.h"
-#include "filesystem-id.h"
+#include "filesystem.h"
 
 static int parse_line(const char *line, const char *end, struct counter *ret_counter)
 {

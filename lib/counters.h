@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "subvolume.h"
+#include "filesystem.h"
 
 #define COUNTER_NAME_SIZE 64
 #define COUNTERS_MAX 64

@@ -14,7 +14,7 @@
 #include "clock.h"
 #include "decimal.h"
 #include "device-stats.h"
-#include "filesystem-id.h"
+#include "filesystem.h"
 #include "saturate.h"
 
 #define SECTOR_SIZE 512

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "subvolume.h"
+#include "filesystem.h"
 
 /* What block devices did since they are there; several of them added up. */
 struct device_stats {

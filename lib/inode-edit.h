@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "subvolume.h"
+#include "filesystem.h"
 
 /*
  * Flags of inodes that no call would set, in a file system that is not mounted.

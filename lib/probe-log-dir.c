@@ -9,7 +9,7 @@
 #include "fsync-folder.h"
 #include "median.h"
 #include "probe-files.h"
-#include "subvolume.h"
+#include "filesystem.h"
 
 #define FSYNCS 100
 #define FILES_A_FSYNC 100

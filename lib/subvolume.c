@@ -56,30 +56,6 @@ int subvolume_is_root(int fd)
 	return error == BTRFS_UTIL_OK ? 1 : subvolume_errno(error);
 }
 
-int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
-{
-	struct btrfs_ioctl_fs_info_args info = { 0 };
-	int ret;
-
-	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &info, sizeof(info));
-	if (ret < 0)
-		return ret;
-	memcpy(ret_fsid, info.fsid, FSID_SIZE);
-	return 0;
-}
-
-int filesystem_commit(int fd)
-{
-	uint64_t transaction = 0;
-	int ret;
-
-	ret = retry_ioctl(fd, BTRFS_IOC_START_SYNC, &transaction, 0);
-	if (ret == 0)
-		ret = retry_ioctl(fd, BTRFS_IOC_WAIT_SYNC, &transaction,
-				  sizeof(transaction));
-	return ret < 0 ? ret : 0;
-}
-
 /* The root item of SUBVOLID, NEEDED bytes of it at least; what it lacks is zero. */
 static int find_root_item(int fd, uint64_t subvolid, size_t needed,
 			  struct btrfs_root_item *ret_item)

@@ -7,7 +7,7 @@
 
 #include <btrfsutil.h>
 
-#define FSID_SIZE 16
+#include "filesystem.h"
 
 /*
  * What a call of libbtrfsutil returned, as a negative errno, or 0. The library leaves the reason in
@@ -24,16 +24,6 @@ int subvolume_id_of(int fd, uint64_t *ret_subvolid);
 
 /* Whether FD is the root directory of a subvolume: 1, 0, or a negative errno as above. */
 int subvolume_is_root(int fd);
-
-/* The UUID of the file system of FD. Errors as above. Rests on BTRFS_IOC_FS_INFO. */
-int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE]);
-
-/*
- * Commit the transaction that is running on the file system of FD, if there is one, so that the
- * trees on disk say what holds in memory. Data that is dirty stays so.
- * Returns 0, or a negative errno. Rests on BTRFS_IOC_START_SYNC and BTRFS_IOC_WAIT_SYNC.
- */
-int filesystem_commit(int fd);
 
 /*
  * The transaction of the last snapshot taken of subvolume SUBVOLID, 0 if there was none.

@@ -8,7 +8,6 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "filesystem-id.h"
 #include "kernel-answers.h"
 #include "subvolume.h"
 #include "test.h"
@@ -247,80 +246,6 @@ static void test_strangers(void **state)
 	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), -ENOENT);
 }
 
-static void test_filesystem_id_text(void **state)
-{
-	char text[FSID_TEXT_SIZE];
-
-	(void)state;
-	assert_string_equal(filesystem_id_text(text, (const uint8_t *)"0123456789abcdef"),
-			    "30313233-3435-3637-3839-616263646566");
-}
-
-static void expect_fs_info(int error)
-{
-	struct btrfs_ioctl_fs_info_args answer = { 0 };
-
-	memcpy(answer.fsid, "0123456789abcdef", FSID_SIZE);
-	ioctl_mock_expect(&(struct ioctl_call){
-		.request = BTRFS_IOC_FS_INFO,
-		.error = error,
-		.answer = &answer,
-		.answer_size = sizeof(answer),
-	});
-}
-
-static void test_filesystem_id(void **state)
-{
-	uint8_t fsid[FSID_SIZE] = { 0 };
-
-	(void)state;
-	expect_fs_info(0);
-	assert_int_equal(filesystem_id_of(MOCK_FD, fsid), 0);
-	assert_memory_equal(fsid, "0123456789abcdef", FSID_SIZE);
-}
-
-static void test_filesystem_id_of_something_else(void **state)
-{
-	const uint8_t zero[FSID_SIZE] = { 0 };
-	uint8_t fsid[FSID_SIZE] = { 0 };
-
-	(void)state;
-	expect_fs_info(ENOTTY);
-	assert_int_equal(filesystem_id_of(MOCK_FD, fsid), -ENOTTY);
-	assert_memory_equal(fsid, zero, FSID_SIZE);
-}
-
-static void expect_transaction(unsigned long request, uint64_t asked, uint64_t answer, int error)
-{
-	ioctl_mock_expect(&(struct ioctl_call){
-		.request = request,
-		.expected = &asked,
-		.expected_size = sizeof(asked),
-		.error = error,
-		.answer = &answer,
-		.answer_size = sizeof(answer),
-	});
-}
-
-/* It waits for the very commit that it started. */
-static void test_commit(void **state)
-{
-	(void)state;
-	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
-	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 77, 0);
-	assert_int_equal(filesystem_commit(MOCK_FD), 0);
-}
-
-static void test_commit_errors(void **state)
-{
-	(void)state;
-	expect_transaction(BTRFS_IOC_START_SYNC, 0, 0, ENOTTY);
-	assert_int_equal(filesystem_commit(MOCK_FD), -ENOTTY);
-	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
-	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 0, EIO);
-	assert_int_equal(filesystem_commit(MOCK_FD), -EIO);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,11 +259,6 @@ int main(void)
 		MOCKED_TEST(test_siblings),
 		MOCKED_TEST(test_ancestor),
 		MOCKED_TEST(test_strangers),
-		MOCKED_TEST(test_filesystem_id_text),
-		MOCKED_TEST(test_filesystem_id),
-		MOCKED_TEST(test_filesystem_id_of_something_else),
-		MOCKED_TEST(test_commit),
-		MOCKED_TEST(test_commit_errors),
 	};
 
 	return cmocka_run_group_tests_name("subvolume", tests, NULL, NULL);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_FILESYSTEM_H
+#define FASTPATH_FILESYSTEM_H
+
+#include <stdint.h>
+
+#define FSID_SIZE 16
+/* with the NUL byte */
+#define FSID_TEXT_SIZE 37
+
+/*
+ * The UUID of the file system of FD. Needs no privilege.
+ * Returns 0, or a negative errno (-ENOTTY where the file system is not btrfs).
+ * Rests on BTRFS_IOC_FS_INFO.
+ */
+int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE]);
+
+/*
+ * Commit the transaction that is running on the file system of FD, if there is one, so that the
+ * trees on disk say what holds in memory. Data that is dirty stays so.
+ * Returns 0, or a negative errno. Rests on BTRFS_IOC_START_SYNC and BTRFS_IOC_WAIT_SYNC.
+ */
+int filesystem_commit(int fd);
+
+/* Write the UUID of a file system to TEXT as sysfs has it, and return TEXT. */
+char *filesystem_id_text(char text[FSID_TEXT_SIZE], const uint8_t fsid[FSID_SIZE]);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <btrfs/ioctl.h>
+
+#include "filesystem.h"
+#include "ioctl-mock.h"
+#include "test.h"
+
+static void test_text(void **state)
+{
+	static const uint8_t fsid[FSID_SIZE] = {
+		0x00, 0x01, 0x7f, 0x80, 0xff, 0x0a, 0xa0, 0x10,
+		0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x09,
+	};
+	char text[FSID_TEXT_SIZE];
+
+	(void)state;
+	assert_string_equal(filesystem_id_text(text, fsid), "00017f80-ff0a-a010-2345-6789abcdef09");
+}
+
+static void expect_fs_info(int error)
+{
+	struct btrfs_ioctl_fs_info_args answer = { 0 };
+
+	memcpy(answer.fsid, "0123456789abcdef", FSID_SIZE);
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = BTRFS_IOC_FS_INFO,
+		.error = error,
+		.answer = &answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+static void test_filesystem_id(void **state)
+{
+	uint8_t fsid[FSID_SIZE] = { 0 };
+
+	(void)state;
+	expect_fs_info(0);
+	assert_int_equal(filesystem_id_of(MOCK_FD, fsid), 0);
+	assert_memory_equal(fsid, "0123456789abcdef", FSID_SIZE);
+}
+
+static void test_filesystem_id_of_something_else(void **state)
+{
+	const uint8_t zero[FSID_SIZE] = { 0 };
+	uint8_t fsid[FSID_SIZE] = { 0 };
+
+	(void)state;
+	expect_fs_info(ENOTTY);
+	assert_int_equal(filesystem_id_of(MOCK_FD, fsid), -ENOTTY);
+	assert_memory_equal(fsid, zero, FSID_SIZE);
+}
+
+static void expect_transaction(unsigned long request, uint64_t asked, uint64_t answer, int error)
+{
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = request,
+		.expected = &asked,
+		.expected_size = sizeof(asked),
+		.error = error,
+		.answer = &answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+/* It waits for the very commit that it started. */
+static void test_commit(void **state)
+{
+	(void)state;
+	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
+	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 77, 0);
+	assert_int_equal(filesystem_commit(MOCK_FD), 0);
+}
+
+static void test_commit_errors(void **state)
+{
+	(void)state;
+	expect_transaction(BTRFS_IOC_START_SYNC, 0, 0, ENOTTY);
+	assert_int_equal(filesystem_commit(MOCK_FD), -ENOTTY);
+	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
+	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 0, EIO);
+	assert_int_equal(filesystem_commit(MOCK_FD), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
+		MOCKED_TEST(test_filesystem_id),
+		MOCKED_TEST(test_filesystem_id_of_something_else),
+		MOCKED_TEST(test_commit),
+		MOCKED_TEST(test_commit_errors),
+	};
+
+	return cmocka_run_group_tests_name("filesystem", tests, NULL, NULL);
+}
