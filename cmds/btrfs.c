@@ -20,7 +20,7 @@
 #include "child-process.h"
 #include "commands.h"
 #include "message.h"
-#include "native-commands.h"
+#include "btrfs-progs-help.h"
 #include "standard-files.h"
 
 /* As shells have it. */
@@ -181,7 +181,7 @@ static void read_native_help(struct native_help *help)
 
 static enum native_match match_native(const struct native_help *help, const char *word)
 {
-	return native_commands_match(help->text, help->length, word);
+	return btrfs_progs_help_match(help->text, help->length, word);
 }
 
 static int show_help(char **argv)

@@ -11,7 +11,7 @@
 #include "block-map.h"
 #include "cleanup.h"
 #include "commands.h"
-#include "counted.h"
+#include "counter-delta.h"
 #include "extent-flags.h"
 #include "extent-owners.h"
 #include "fiemap.h"
@@ -23,8 +23,8 @@
 #include "owner-names.h"
 #include "pipeline.h"
 #include "progress.h"
-#include "share-timing.h"
-#include "shared-set.h"
+#include "fiemap-timing.h"
+#include "unique-shared-bytes.h"
 #include "sharing.h"
 #include "subvolume.h"
 #include "table.h"
@@ -176,7 +176,7 @@ struct scan {
 	const struct arguments *arguments;
 	struct file_visit visit;
 	/* NULL for one named file, whose shared bytes are the set's */
-	struct shared_set *set;
+	struct unique_shared_bytes *set;
 	struct sharing total;
 	uint64_t file_count;
 	/* the privilege was found missing, and said so */
@@ -281,10 +281,10 @@ static void report_total(struct scan *scan)
 	int ret = 0;
 
 	if (scan->set) {
-		ret = shared_set_bytes(scan->set, &set_shared_bytes);
+		ret = unique_shared_bytes_total(scan->set, &set_shared_bytes);
 		if (ret < 0)
 			complain_of_sort(scan, "the shared extents",
-					 shared_set_failed_in(scan->set), ret);
+					 unique_shared_bytes_failed_in(scan->set), ret);
 	}
 
 	if (arguments->global->json) {
@@ -628,7 +628,7 @@ static int report_extent(struct details *details, const struct mapped_extent *ex
 
 	sharing_add_extent(&details->sharing, extent);
 	if (details->scan->set && shared && mapped_extent_is_on_disk(extent)) {
-		ret = shared_set_add(details->scan->set, extent);
+		ret = unique_shared_bytes_add(details->scan->set, extent);
 		if (ret < 0)
 			return ret;
 	}
@@ -888,7 +888,7 @@ static int report_owners(struct details *details)
 
 /* -- what it costs: --timing, --cold -- */
 
-static void report_timing(struct details *details, const struct share_timing *timing,
+static void report_timing(struct details *details, const struct fiemap_timing *timing,
 			  const uint64_t *cold_ns)
 {
 	uint64_t extent_count = details->sharing.extent_count;
@@ -926,7 +926,7 @@ static int time_cold(struct details *details, uint64_t *ret_ns)
 	ret = file_visit_drop_caches(&scan->visit, details->fd);
 	if (ret <= 0)
 		return ret;
-	ret = share_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
+	ret = fiemap_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
 	return ret < 0 ? ret : 1;
 }
 
@@ -1033,7 +1033,7 @@ static int report_findings(struct details *details, const uint64_t *cold_ns)
 {
 	const struct arguments *arguments = details->scan->arguments;
 	struct json_writer *json = &details->scan->json;
-	struct share_timing timing;
+	struct fiemap_timing timing;
 	int ret;
 
 	if (arguments->why && details->items)
@@ -1042,8 +1042,8 @@ static int report_findings(struct details *details, const uint64_t *cold_ns)
 		json_add_null(json, "decisions");
 
 	if (arguments->timing) {
-		ret = share_timing_measure(details->iter, details->fd, arguments->files.range,
-					   &timing);
+		ret = fiemap_timing_measure(details->iter, details->fd, arguments->files.range,
+					    &timing);
 		if (ret < 0)
 			return ret;
 		report_timing(details, &timing, cold_ns);
@@ -1085,7 +1085,7 @@ static int report_sums(struct details *details)
 static int report_contents(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct counted counted = { 0 };
+	struct counter_delta counter_delta = { 0 };
 	uint64_t cold_ns;
 	int cold, ret;
 
@@ -1094,9 +1094,9 @@ static int report_contents(struct details *details)
 		return cold;
 
 	if (arguments->why)
-		counted_begin(&counted, details->fd);
+		counter_delta_begin(&counter_delta, details->fd);
 	ret = report_extents(details);
-	counted_end(&counted);
+	counter_delta_end(&counter_delta);
 	table_free(details->rows);
 	details->rows = NULL;
 	if (arguments->global->json && arguments->extents)
@@ -1104,7 +1104,7 @@ static int report_contents(struct details *details)
 	if (ret < 0)
 		return ret;
 	report_calls(details, fiemap_iter_calls(details->iter));
-	counted_report(&counted, arguments->global->json ? &details->scan->json : NULL);
+	counter_delta_report(&counter_delta, arguments->global->json ? &details->scan->json : NULL);
 
 	ret = report_findings(details, cold ? &cold_ns : NULL);
 	return ret < 0 ? ret : report_sums(details);
@@ -1186,7 +1186,7 @@ static int scan_init(struct scan *scan, const struct arguments *arguments)
 	if (ret < 0)
 		return ret;
 	if (file_options_ask_for_several(&arguments->files)) {
-		ret = shared_set_new(&scan->set);
+		ret = unique_shared_bytes_new(&scan->set);
 		if (ret < 0)
 			return ret;
 	}
@@ -1202,7 +1202,7 @@ static void scan_free(struct scan *scan)
 {
 	fiemap_iter_free(scan->iter);
 	table_free(scan->summary);
-	shared_set_free(scan->set);
+	unique_shared_bytes_free(scan->set);
 	file_visit_free(&scan->visit);
 }
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "caches.h"
+#include "drop-caches.h"
 #include "cleanup.h"
 #include "commands.h"
 #include "file-visit.h"
@@ -128,7 +128,7 @@ int file_visit_drop_caches(struct file_visit *visit, int fd)
 
 	if (visit->no_cache_drop)
 		return 0;
-	ret = caches_drop(fd);
+	ret = drop_caches(fd);
 	if (ret != -EACCES && ret != -EPERM && ret != -EROFS)
 		return ret < 0 ? ret : 1;
 

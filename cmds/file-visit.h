@@ -68,7 +68,7 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 
 /*
  * Complains about a failure and remembers that there was one. What was found in a directory and
- * vanished is only counted; a file that is a mount point does not belong to the walk.
+ * vanished is only counter_delta; a file that is a mount point does not belong to the walk.
  */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
@@ -78,7 +78,7 @@ void file_visit_warn_of_vanished(const struct file_visit *visit,
 				 const struct global_options *global);
 
 /*
- * Drops all caches for --cold, as caches_drop(). Returns 1, 0 if the privilege is missing, about
+ * Drops all caches for --cold, as drop_caches(). Returns 1, 0 if the privilege is missing, about
  * which it complains once, or a negative errno.
  */
 int file_visit_drop_caches(struct file_visit *visit, int fd);

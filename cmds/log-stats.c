@@ -18,7 +18,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "commit-counters.h"
-#include "counted.h"
+#include "counter-delta.h"
 #include "descriptor-place.h"
 #include "filesystem-type.h"
 #include "fsync-folder.h"
@@ -29,9 +29,9 @@
 #include "name-escape.h"
 #include "new-file.h"
 #include "progress.h"
-#include "saturate.h"
-#include "series.h"
-#include "spread.h"
+#include "saturating-add.h"
+#include "trend.h"
+#include "histogram.h"
 #include "standard-files.h"
 #include "filesystem.h"
 #include "table.h"
@@ -223,13 +223,13 @@ struct run {
 	/* each fsync as it comes; without a stream where nobody asks for it */
 	struct new_file samples;
 	struct latency latency;
-	struct series series;
+	struct trend trend;
 	struct kind_sums kinds[FSYNC_KINDS];
-	struct commit_lead lead;
+	struct generation_offset lead;
 	/* before the first file and behind the last fsync */
 	struct commit_counters begin;
 	struct commit_counters end;
-	struct counted counted;
+	struct counter_delta counter_delta;
 	uint64_t started_at;
 	uint64_t elapsed_ns;
 	struct json_writer json;
@@ -434,7 +434,7 @@ static void record(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
 	struct kind_sums *sums = &run->kinds[kind];
 
 	latency_record(&run->latency, nanoseconds);
-	series_record(&run->series, run->folder.file_count, nanoseconds);
+	trend_record(&run->trend, run->folder.file_count, nanoseconds);
 	sums->count++;
 	sums->total_ns = saturating_add(sums->total_ns, nanoseconds);
 	if (nanoseconds > sums->max_ns)
@@ -609,9 +609,9 @@ static void exercise(struct run *run)
 		warn_of_unknown(run);
 		touch(run, &run->begin);
 		run->started_at = monotonic_ns();
-		counted_begin(&run->counted, run->folder.fd);
+		counter_delta_begin(&run->counter_delta, run->folder.fd);
 		fill_folder(run);
-		counted_end(&run->counted);
+		counter_delta_end(&run->counter_delta);
 		run->elapsed_ns = monotonic_ns() - run->started_at;
 		commit_counters_read(NULL, run->folder.fd, &run->end);
 	}
@@ -663,7 +663,7 @@ static void print_figures(const struct run *run)
 	printf("Range: %s - %s; Mean: %s; Median: %s; Stddev: %s\n", format_time(a, latency->min),
 	       format_time(b, latency->max), format_time(c, latency->total / latency->count),
 	       format_time(d, latency_percentile(latency, 50)),
-	       format_time(e, series_deviation(&run->series)));
+	       format_time(e, trend_deviation(&run->trend)));
 	printf("Percentiles: 90th: %s; 95th: %s; 99th: %s\n",
 	       format_time(a, latency_percentile(latency, 90)),
 	       format_time(b, latency_percentile(latency, 95)),
@@ -672,12 +672,12 @@ static void print_figures(const struct run *run)
 
 static void print_growth(const struct run *run)
 {
-	int64_t slope = series_slope(&run->series, GROWTH_STEP);
+	int64_t slope = trend_slope(&run->trend, GROWTH_STEP);
 	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE], step[UNITS_TEXT_SIZE];
 
 	printf("Growth: %s in the first tenth, %s in the last; %s%s for each %d files\n",
-	       format_time(first, series_first_tenth(&run->series)),
-	       format_time(last, series_last_tenth(&run->series)), slope < 0 ? "-" : "+",
+	       format_time(first, trend_first_tenth(&run->trend)),
+	       format_time(last, trend_last_tenth(&run->trend)), slope < 0 ? "-" : "+",
 	       format_time(step, slope < 0 ? -(uint64_t)slope : (uint64_t)slope), GROWTH_STEP);
 }
 
@@ -716,14 +716,14 @@ static int print_report(const struct run *run)
 	if (ret < 0)
 		return ret;
 	print_figures(run);
-	ret = spread_print(&run->latency, "Fsyncs");
+	ret = histogram_print(&run->latency, "Fsyncs");
 	if (ret < 0)
 		return ret;
 	print_growth(run);
 	printf("Total: %s in fsync, of %s\n", format_time(total, run->latency.total),
 	       format_time(elapsed, run->elapsed_ns));
 	print_commits(run);
-	counted_report(&run->counted, NULL);
+	counter_delta_report(&run->counter_delta, NULL);
 	return 0;
 }
 
@@ -741,7 +741,7 @@ static void json_latency(struct json_writer *json, const struct run *run)
 	json_add_uint(json, "min", latency->min);
 	json_add_uint(json, "mean", latency->total / latency->count);
 	json_add_uint(json, "median", latency_percentile(latency, 50));
-	json_add_uint(json, "stddev", series_deviation(&run->series));
+	json_add_uint(json, "stddev", trend_deviation(&run->trend));
 	json_add_uint(json, "p90", latency_percentile(latency, 90));
 	json_add_uint(json, "p95", latency_percentile(latency, 95));
 	json_add_uint(json, "p99", latency_percentile(latency, 99));
@@ -767,15 +767,15 @@ static void json_kinds(struct json_writer *json, const struct run *run)
 
 static void json_growth(struct json_writer *json, const struct run *run)
 {
-	if (!run->series.count) {
+	if (!run->trend.count) {
 		json_add_null(json, "growth");
 		return;
 	}
 	json_begin_object(json, "growth");
-	json_add_uint(json, "first_tenth_ns", series_first_tenth(&run->series));
-	json_add_uint(json, "last_tenth_ns", series_last_tenth(&run->series));
+	json_add_uint(json, "first_tenth_ns", trend_first_tenth(&run->trend));
+	json_add_uint(json, "last_tenth_ns", trend_last_tenth(&run->trend));
 	json_add_uint(json, "step_files", GROWTH_STEP);
-	json_add_int(json, "step_ns", series_slope(&run->series, GROWTH_STEP));
+	json_add_int(json, "step_ns", trend_slope(&run->trend, GROWTH_STEP));
 	json_end_object(json);
 }
 
@@ -800,11 +800,11 @@ static void json_report(struct json_writer *json, const struct run *run)
 	json_add_uint(json, "uncertain", run->kinds[FSYNC_UNCERTAIN].count);
 	json_kinds(json, run);
 	json_latency(json, run);
-	spread_json(&run->latency, json);
+	histogram_json(&run->latency, json);
 	json_growth(json, run);
 	json_add_uint(json, "elapsed_ns", run->elapsed_ns);
 	json_commits(json, run);
-	counted_report(&run->counted, json);
+	counter_delta_report(&run->counter_delta, json);
 	json_add_bool(json, "complete", run->folder.file_count == run->arguments->files);
 	if (run->error)
 		json_add_string(json, "error", strerror(-run->error));
@@ -898,7 +898,7 @@ struct watch_row {
 	uint64_t elapsed_ns;
 	struct commit_counters before;
 	struct commit_counters after;
-	struct counted counted;
+	struct counter_delta counter_delta;
 };
 
 static int print_watch_row(struct table *table, const struct watch_row *row)
@@ -940,7 +940,7 @@ static void json_watch_row(struct json_writer *json, const struct watch_row *row
 			    milliseconds(after->total_commit_ms - before->total_commit_ms));
 	json_add_known_uint(json, "last_commit_ns", known, milliseconds(after->last_commit_ms));
 	json_add_known_uint(json, "longest_commit_ns", known, milliseconds(after->max_commit_ms));
-	counted_report(&row->counted, json);
+	counter_delta_report(&row->counter_delta, json);
 	json_end_object(json);
 }
 
@@ -950,7 +950,7 @@ static int watch_row(struct run *run, struct watch_row *row, struct table *table
 
 	if (ret < 0)
 		return ret;
-	counted_end(&row->counted);
+	counter_delta_end(&row->counter_delta);
 	row->elapsed_ns = monotonic_ns() - run->started_at;
 	if (run->arguments->global->json)
 		json_watch_row(&run->json, row);
@@ -981,7 +981,7 @@ static int watch_rows(struct run *run)
 	     due += interval) {
 		uint64_t now = monotonic_ns();
 
-		counted_begin(&row.counted, run->directory_fd);
+		counter_delta_begin(&row.counter_delta, run->directory_fd);
 		if (interrupts_sleep(&run->interrupts, due > now ? due - now : 0))
 			break;
 		ret = watch_row(run, &row, table);

@@ -13,7 +13,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "commands.h"
-#include "counted.h"
+#include "counter-delta.h"
 #include "file-options.h"
 #include "file-visit.h"
 #include "inode-flags.h"
@@ -644,7 +644,7 @@ struct exercise {
 	struct write_verdict verdict;
 	/* whether the trees could be searched for the prediction */
 	bool predicted;
-	struct counted counted;
+	struct counter_delta counter_delta;
 };
 
 static const char *scratch_name(enum scratch_kind kind)
@@ -730,9 +730,9 @@ static struct failure exercise_scratch(struct scan *scan, int fd, struct exercis
 		ret = predict_scratch(scan, fd, exercise, writes);
 	if (ret < 0)
 		return (struct failure){ "cannot examine the scratch file in", ret };
-	counted_begin(&exercise->counted, fd);
+	counter_delta_begin(&exercise->counter_delta, fd);
 	ret = run_writes(arguments, writes, exercise);
-	counted_end(&exercise->counted);
+	counter_delta_end(&exercise->counter_delta);
 	if (ret == -ESRCH && exercise->fio)
 		return (struct failure){ "fio needs /proc, as --engine builtin does not, to write to "
 					 "the scratch file in", 0 };
@@ -771,7 +771,7 @@ static void json_exercise(struct scan *scan, const struct exercise *exercise)
 	json_add_known_uint(json, "predicted_writes_in_place",
 			    verdict->writes_known && exercise->predicted,
 			    verdict->predicted_writes);
-	counted_report(&exercise->counted, json);
+	counter_delta_report(&exercise->counter_delta, json);
 	json_end_object(json);
 }
 
@@ -802,7 +802,7 @@ static void print_exercise(struct scan *scan, const struct exercise *exercise)
 	else
 		printf("Proved: ");
 	printf("%s of the file moved\n", format_size(bytes, verdict->moved_bytes, format));
-	counted_report(&exercise->counted, NULL);
+	counter_delta_report(&exercise->counter_delta, NULL);
 }
 
 static struct failure run_exercise(struct scan *scan, struct exercise *exercise)

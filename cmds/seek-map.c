@@ -12,7 +12,7 @@
 #include "block-map.h"
 #include "cleanup.h"
 #include "commands.h"
-#include "counted.h"
+#include "counter-delta.h"
 #include "extent-kind.h"
 #include "fiemap.h"
 #include "file-options.h"
@@ -22,11 +22,11 @@
 #include "message.h"
 #include "name-escape.h"
 #include "progress.h"
-#include "saturate.h"
+#include "saturating-add.h"
 #include "seek-iter.h"
-#include "spread.h"
+#include "histogram.h"
 #include "table.h"
-#include "zeros.h"
+#include "find-nonzero.h"
 
 #define REPEAT_MAX 1000
 #define SEGMENTS_PER_PROGRESS 256
@@ -193,7 +193,7 @@ struct timing {
 	/* all warm walks together */
 	struct latency spread;
 	/* during the first warm walk */
-	struct counted counted;
+	struct counter_delta counter_delta;
 	/* the walk under way */
 	struct latency latency;
 };
@@ -351,10 +351,10 @@ static int time_rounds(const struct details *details, struct timing *timing,
 		int ret;
 
 		if (i == 0)
-			counted_begin(&timing->counted, details->fd);
+			counter_delta_begin(&timing->counter_delta, details->fd);
 		ret = time_walk(details, false, &timing->latency);
 		if (i == 0)
-			counted_end(&timing->counted);
+			counter_delta_end(&timing->counter_delta);
 		if (ret < 0)
 			return ret;
 		latency_add(&timing->spread, &timing->latency);
@@ -486,14 +486,15 @@ static int report_timing(const struct details *details)
 				      latency_calls_per_second(&timing->figures[WALK_WARM]));
 		else
 			json_add_null(json, "calls_per_second");
-		spread_json(spread, json);
+		histogram_json(spread, json);
 	} else if (timing) {
 		ret = print_timing(timing, scan->arguments->repeat);
 		if (ret == 0 && spread)
-			ret = spread_print(spread, "Calls");
+			ret = histogram_print(spread, "Calls");
 	}
 	if (timing)
-		counted_report(&timing->counted, scan->arguments->global->json ? json : NULL);
+		counter_delta_report(&timing->counter_delta,
+				     scan->arguments->global->json ? json : NULL);
 	return ret;
 }
 
@@ -790,7 +791,7 @@ static int look_again(const struct details *details, uint64_t offset, uint64_t e
 	*ret_next = segment.is_data ? segment.offset + segment.length : offset + 1;
 	if (segment.is_data)
 		return 0;
-	return zeros_find_other(details->fd, (struct byte_range){ offset, 1 }, &other);
+	return find_nonzero(details->fd, (struct byte_range){ offset, 1 }, &other);
 }
 
 static void warn_of_lost_end(struct details *details)
@@ -815,7 +816,7 @@ static int read_hole(struct check *check, const struct seek_segment *hole)
 
 		if (length > BYTES_PER_PROGRESS)
 			length = BYTES_PER_PROGRESS;
-		ret = zeros_find_other(details->fd, (struct byte_range){ offset, length }, &other);
+		ret = find_nonzero(details->fd, (struct byte_range){ offset, length }, &other);
 		offset += length;
 		if (ret == 0 && other < offset) {
 			warn_of_lost_end(details);

@@ -14,23 +14,23 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "caches.h"
+#include "drop-caches.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "commands.h"
-#include "counted.h"
+#include "counter-delta.h"
 #include "device-stats.h"
 #include "json.h"
 #include "message.h"
 #include "mul-div.h"
 #include "name-escape.h"
 #include "progress.h"
-#include "saturate.h"
+#include "saturating-add.h"
 #include "send-estimate.h"
 #include "send-extents.h"
 #include "send-stream.h"
 #include "send-subvolume.h"
-#include "send-top.h"
+#include "send-largest-files.h"
 #include "subvolume.h"
 #include "table.h"
 
@@ -237,7 +237,7 @@ struct reading {
 	/* the name that the stream gives its first subvolume */
 	char *name;
 	/* with --top */
-	struct send_top *top;
+	struct send_largest_files *top;
 	/* where data is to be sent as it is compressed, but is not in the stream */
 	struct send_extents *extents;
 	size_t page_size;
@@ -277,17 +277,18 @@ static void show_progress(const struct reading *reading)
 		      format_size(all, whole, reading->sizes), rate, left);
 }
 
-static void count_for_top(struct send_top *top, const struct send_command *command, uint64_t bytes)
+static void count_for_top(struct send_largest_files *top, const struct send_command *command,
+			  uint64_t bytes)
 {
 	switch (command->type) {
 	case SEND_WRITE:
 	case SEND_ENCODED_WRITE:
 	case SEND_UPDATE_EXTENT:
 	case SEND_CLONE:
-		send_top_add(top, command->path, bytes);
+		send_largest_files_add(top, command->path, bytes);
 		break;
 	case SEND_RENAME:
-		send_top_rename(top, command->path, command->path_to);
+		send_largest_files_rename(top, command->path, command->path_to);
 		break;
 	default:
 		break;
@@ -368,13 +369,13 @@ static int reading_init(struct reading *reading, const struct arguments *argumen
 		.sizes = arguments->global->sizes,
 		.started_ns = monotonic_ns(),
 	};
-	return arguments->top ? send_top_new(&reading->top, arguments->top) : 0;
+	return arguments->top ? send_largest_files_new(&reading->top, arguments->top) : 0;
 }
 
 static void reading_free(struct reading *reading)
 {
 	send_extents_free(reading->extents);
-	send_top_free(reading->top);
+	send_largest_files_free(reading->top);
 	free(reading->name);
 }
 
@@ -418,7 +419,7 @@ struct report {
 	uint64_t tree_bytes;
 	/* of an incremental stream that is estimated: all of it */
 	uint64_t full_bytes;
-	struct counted counted;
+	struct counter_delta counter_delta;
 	/* what is wrong with a decoded stream */
 	const char *error;
 };
@@ -526,7 +527,7 @@ static int print_passes(const struct report *report)
 
 static const struct table_column top_columns[] = { { "Bytes", 10, false }, { "Path", 0, true } };
 
-static int print_top_file(struct table *table, const struct send_top_file *file,
+static int print_top_file(struct table *table, const struct send_largest_file *file,
 			  struct size_format sizes)
 {
 	int ret;
@@ -542,13 +543,13 @@ static int print_top_file(struct table *table, const struct send_top_file *file,
 static int print_top(const struct report *report)
 {
 	CLEANUP(table_freep) struct table *table = NULL;
-	const struct send_top_file *files;
+	const struct send_largest_file *files;
 	size_t count;
 	int ret;
 
 	if (!report->reading.top)
 		return 0;
-	count = send_top_list(report->reading.top, &files);
+	count = send_largest_files_list(report->reading.top, &files);
 	ret = TABLE_NEW(&table, top_columns);
 	for (size_t i = 0; i < count && ret == 0; i++)
 		ret = print_top_file(table, &files[i], report->arguments->global->sizes);
@@ -607,7 +608,7 @@ static int print_report(const struct report *report)
 	ret = print_passes(report);
 	if (ret == 0)
 		ret = print_top(report);
-	counted_report(&report->counted, NULL);
+	counter_delta_report(&report->counter_delta, NULL);
 	return ret;
 }
 
@@ -668,14 +669,14 @@ static void json_passes(struct json_writer *json, const struct report *report)
 
 static void json_top(struct json_writer *json, const struct report *report)
 {
-	const struct send_top_file *files;
+	const struct send_largest_file *files;
 	size_t count;
 
 	if (!report->reading.top) {
 		json_add_null(json, "top");
 		return;
 	}
-	count = send_top_list(report->reading.top, &files);
+	count = send_largest_files_list(report->reading.top, &files);
 	json_begin_array(json, "top");
 	for (size_t i = 0; i < count; i++) {
 		json_begin_object(json, NULL);
@@ -705,7 +706,7 @@ static void json_report(struct json_writer *json, const struct report *report)
 	json_add_known_uint(json, "metadata_bytes", report->tree_bytes, report->tree_bytes);
 	json_passes(json, report);
 	json_top(json, report);
-	counted_report(&report->counted, json);
+	counter_delta_report(&report->counter_delta, json);
 	if (report->error)
 		json_add_string(json, "error", report->error);
 }
@@ -940,9 +941,9 @@ static int estimate(const struct send_request *request, const struct arguments *
 	return ret;
 }
 
-static int drop_caches(int fd)
+static int begin_cold(int fd)
 {
-	int ret = caches_drop(fd);
+	int ret = drop_caches(fd);
 
 	if (ret == -EACCES || ret == -EPERM)
 		error("--cold needs write access to /proc/sys/vm/drop_caches (root)");
@@ -967,7 +968,7 @@ static int send_pass(struct report *report, const struct source *source,
 	struct device_stats before, after;
 	int ret;
 
-	if (pass->cold && drop_caches(request->fd) < 0)
+	if (pass->cold && begin_cold(request->fd) < 0)
 		return -1;
 	pass->device_known = device_stats_read(NULL, source->subvolume.fsid, &before) == 0;
 	ret = send_once(request, report->subvolume, reading);
@@ -1001,10 +1002,10 @@ static int send_passes(struct report *report, const struct source *source,
 		report->reading.expected_bytes = expected;
 		report->passes[i].cold = arguments->cold && i == 0;
 		if (i == 0)
-			counted_begin(&report->counted, request->fd);
+			counter_delta_begin(&report->counter_delta, request->fd);
 		ret = send_pass(report, source, request, &report->passes[i]);
 		if (i == 0)
-			counted_end(&report->counted);
+			counter_delta_end(&report->counter_delta);
 		expected = report->reading.stream.position;
 	}
 	return ret;

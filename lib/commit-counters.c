@@ -59,7 +59,7 @@ int commit_counters_read_generation(int fd, struct commit_counters *counters)
 	return read_info(fd, &info, counters);
 }
 
-void commit_lead_learn(struct commit_lead *lead, const struct commit_counters *counters)
+void commit_lead_learn(struct generation_offset *lead, const struct commit_counters *counters)
 {
 	uint64_t seen = counters->generation - counters->commits;
 
@@ -82,12 +82,13 @@ const char *fsync_kind_name(enum fsync_kind kind)
 
 /* Whether the commit of transaction GENERATION is among those counted in COUNTERS. */
 static bool is_counted(uint64_t generation, const struct commit_counters *counters,
-		       const struct commit_lead *lead)
+		       const struct generation_offset *lead)
 {
 	return counters->stats_known && lead->lead && generation - lead->lead < counters->commits;
 }
 
-enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence, const struct commit_lead *lead)
+enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,
+			      const struct generation_offset *lead)
 {
 	const struct commit_counters *before = &evidence->before;
 	const struct commit_counters *after = &evidence->after;

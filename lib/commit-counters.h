@@ -36,7 +36,7 @@ int commit_counters_read_generation(int fd, struct commit_counters *counters);
  * How far the generation is ahead of the number of commits while a transaction is running and all
  * before it are counted. That is the same from the mount on. 0 is not known yet.
  */
-struct commit_lead {
+struct generation_offset {
 	uint64_t lead;
 };
 
@@ -45,7 +45,7 @@ struct commit_lead {
  * transaction was running, as it is right after a change. Commits that are not counted yet make
  * the lead too large, so the least one counts.
  */
-void commit_lead_learn(struct commit_lead *lead, const struct commit_counters *counters);
+void commit_lead_learn(struct generation_offset *lead, const struct commit_counters *counters);
 
 enum fsync_kind {
 	/* the log alone was written */
@@ -84,6 +84,6 @@ struct fsync_evidence {
  * taken for the fsync's. Everything that is neither is uncertain.
  */
 enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,
-			      const struct commit_lead *lead);
+			      const struct generation_offset *lead);
 
 #endif

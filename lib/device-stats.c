@@ -15,7 +15,7 @@
 #include "decimal.h"
 #include "device-stats.h"
 #include "filesystem.h"
-#include "saturate.h"
+#include "saturating-add.h"
 
 #define SECTOR_SIZE 512
 

@@ -9,7 +9,7 @@
 #include "cleanup.h"
 #include "extent-owners.h"
 #include "record-sort.h"
-#include "saturate.h"
+#include "saturating-add.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256

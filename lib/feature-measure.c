@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "feature-measure.h"
-#include "least-time.h"
+#include "min-cpu-time.h"
 #include "mul-div.h"
 #include "probe-folder.h"
 #include "probe-image.h"
@@ -54,7 +54,7 @@ const struct feature_probe feature_probes[FEATURE_COUNT] = {
 
 bool feature_clock_is_fine(void)
 {
-	return least_time_step() <= COARSEST_STEP_NS;
+	return min_cpu_time_step() <= COARSEST_STEP_NS;
 }
 
 bool feature_probe_needs_root(const struct feature_probe *probe)

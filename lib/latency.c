@@ -9,7 +9,7 @@
 #include "latency.h"
 #include "median.h"
 #include "mul-div.h"
-#include "saturate.h"
+#include "saturating-add.h"
 
 #define BITS LATENCY_BUCKET_BITS
 

@@ -8,7 +8,7 @@
 #include "extent-item.h"
 #include "inode-flags.h"
 #include "nocow.h"
-#include "saturate.h"
+#include "saturating-add.h"
 
 static const struct {
 	const char *name;

@@ -10,9 +10,9 @@
 #include "cleanup.h"
 #include "feature-probe.h"
 #include "fiemap.h"
-#include "least-time.h"
+#include "min-cpu-time.h"
 #include "probe-files.h"
-#include "share-timing.h"
+#include "fiemap-timing.h"
 #include "subvolume.h"
 
 #define SHARED_EXTENTS 2000
@@ -32,7 +32,7 @@ static int map_with_check(int fd, void *data)
 {
 	uint64_t elapsed;
 
-	return share_timing_once(data, fd, WHOLE_FILE, &elapsed);
+	return fiemap_timing_once(data, fd, WHOLE_FILE, &elapsed);
 }
 
 static int time_shared(int fd, struct feature_cost *ret_cost)
@@ -43,9 +43,9 @@ static int time_shared(int fd, struct feature_cost *ret_cost)
 
 	ret = fiemap_iter_new(&iter);
 	if (ret == 0)
-		ret = least_time_of(map_without_check, fd, NULL, &map_ns);
+		ret = min_cpu_time_of(map_without_check, fd, NULL, &map_ns);
 	if (ret == 0)
-		ret = least_time_of(map_with_check, fd, iter, &all_ns);
+		ret = min_cpu_time_of(map_with_check, fd, iter, &all_ns);
 	if (ret == 0)
 		*ret_cost = (struct feature_cost){ all_ns > map_ns ? all_ns - map_ns : 0, map_ns };
 	return ret;

@@ -13,9 +13,9 @@
 
 #include "cleanup.h"
 #include "feature-probe.h"
-#include "inode-edit.h"
+#include "image-inode-flags.h"
 #include "inode-flags.h"
-#include "least-time.h"
+#include "min-cpu-time.h"
 #include "probe-files.h"
 #include "probe-image.h"
 #include "write-at.h"
@@ -54,8 +54,8 @@ static int make_checksummed(const struct probe_image *image, uint64_t *ret_inode
 /* No call forbids to copy what has checksums. */
 static int forbid_copies(const struct probe_image *image, uint64_t inode)
 {
-	return inode_edit_image(image->file_fd, BTRFS_FS_TREE_OBJECTID, inode,
-				INODE_NODATACOW | INODE_NODATASUM);
+	return image_inode_flags_edit(image->file_fd, BTRFS_FS_TREE_OBJECTID, inode,
+				      INODE_NODATACOW | INODE_NODATASUM);
 }
 
 /* A direct write that must not wait ends with the check: nothing is written. */
@@ -82,11 +82,11 @@ static int time_checks(int root_fd, struct feature_cost *ret_cost)
 	if (data == MAP_FAILED)
 		return -errno;
 	ret = fd < 0 ? -errno
-		     : least_time_of(try_writes, fd, &(struct iovec){ data, SMALL },
-				     &ret_cost->reference);
+		     : min_cpu_time_of(try_writes, fd, &(struct iovec){ data, SMALL },
+				       &ret_cost->reference);
 	if (ret == 0)
-		ret = least_time_of(try_writes, fd, &(struct iovec){ data, LARGE },
-				    &ret_cost->cost);
+		ret = min_cpu_time_of(try_writes, fd, &(struct iovec){ data, LARGE },
+				      &ret_cost->cost);
 	munmap(data, LARGE);
 	return ret;
 }

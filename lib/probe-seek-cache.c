@@ -6,7 +6,7 @@
 
 #include "cleanup.h"
 #include "feature-probe.h"
-#include "least-time.h"
+#include "min-cpu-time.h"
 #include "probe-files.h"
 #include "seek-iter.h"
 
@@ -42,13 +42,13 @@ int probe_seek_cache(int directory_fd, struct interrupts *interrupts, struct fea
 		return -errno;
 	ret = probe_write_every_other(fd, 0, SEEK_SEGMENTS);
 	if (ret == 0)
-		ret = least_time_of(walk_segments, fd, NULL, &before_ns);
+		ret = min_cpu_time_of(walk_segments, fd, NULL, &before_ns);
 	if (ret == 0)
 		ret = probe_read_all(fd);
 	if (ret == 0)
 		ret = probe_interrupted(interrupts);
 	if (ret == 0)
-		ret = least_time_of(walk_segments, fd, NULL, &after_ns);
+		ret = min_cpu_time_of(walk_segments, fd, NULL, &after_ns);
 	if (ret == 0)
 		*ret_cost = slower_against_faster(before_ns, after_ns);
 	return ret;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "saturate.h"
+#include "saturating-add.h"
 #include "send-estimate.h"
 
 #define KIB 1024

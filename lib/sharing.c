@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "saturate.h"
+#include "saturating-add.h"
 #include "sharing.h"
 
 bool mapped_extent_is_shared(const struct mapped_extent *extent)
@@ -50,7 +50,8 @@ uint64_t sharing_exclusive_bytes(const struct sharing *sharing)
 }
 
 int sharing_of_file(struct fiemap_iter *iter, int fd, struct byte_range range,
-		    uint32_t fiemap_flags, struct shared_set *set, struct sharing *ret_sharing)
+		    uint32_t fiemap_flags, struct unique_shared_bytes *set,
+		    struct sharing *ret_sharing)
 {
 	struct sharing sharing = { 0 };
 	struct mapped_extent extent;
@@ -63,7 +64,7 @@ int sharing_of_file(struct fiemap_iter *iter, int fd, struct byte_range range,
 		sharing_add_extent(&sharing, &extent);
 		if (!set || !mapped_extent_is_shared(&extent) || !mapped_extent_is_on_disk(&extent))
 			continue;
-		ret = shared_set_add(set, &extent);
+		ret = unique_shared_bytes_add(set, &extent);
 		if (ret < 0)
 			break;
 	}

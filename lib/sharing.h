@@ -7,7 +7,7 @@
 
 #include "fiemap.h"
 #include "file-extent.h"
-#include "shared-set.h"
+#include "unique-shared-bytes.h"
 
 /* What the extents of a file, or of several, add up to. In bytes, as btrfs filesystem du counts. */
 struct sharing {
@@ -32,10 +32,11 @@ uint64_t sharing_exclusive_bytes(const struct sharing *sharing);
 
 /*
  * Add up the extents of FD within RANGE, by ITER; SET takes the shared ones if not NULL.
- * Returns 0, or a negative errno as fiemap_iter_next() and shared_set_add().
+ * Returns 0, or a negative errno as fiemap_iter_next() and unique_shared_bytes_add().
  */
 int sharing_of_file(struct fiemap_iter *iter, int fd, struct byte_range range,
-		    uint32_t fiemap_flags, struct shared_set *set, struct sharing *ret_sharing);
+		    uint32_t fiemap_flags, struct unique_shared_bytes *set,
+		    struct sharing *ret_sharing);
 
 /* How the kernel can decide whether the data extent behind a file extent item is shared. */
 enum share_decision {

@@ -155,7 +155,7 @@ static void test_read_generation(void **state)
 	assert_int_equal(counters.generation, 78);
 }
 
-static void learn(struct commit_lead *lead, uint64_t generation, uint64_t commits, bool known)
+static void learn(struct generation_offset *lead, uint64_t generation, uint64_t commits, bool known)
 {
 	commit_lead_learn(lead, &(struct commit_counters){
 					.generation_known = true,
@@ -167,7 +167,7 @@ static void learn(struct commit_lead *lead, uint64_t generation, uint64_t commit
 
 static void test_lead(void **state)
 {
-	struct commit_lead lead = { 0 };
+	struct generation_offset lead = { 0 };
 
 	(void)state;
 	learn(&lead, 9, 0, false);
@@ -201,7 +201,7 @@ static struct fsync_evidence evidence(uint64_t before, uint64_t commits, uint64_
 
 static void expect_kind(struct fsync_evidence seen, enum fsync_kind kind)
 {
-	const struct commit_lead lead = { LEAD };
+	const struct generation_offset lead = { LEAD };
 
 	assert_string_equal(fsync_kind_name(fsync_kind_of(&seen, &lead)), fsync_kind_name(kind));
 }
@@ -255,7 +255,7 @@ static void test_uncertain(void **state)
 static void test_without_stats(void **state)
 {
 	struct fsync_evidence log = evidence(107, 0, 107), full = evidence(107, 6, 108);
-	const struct commit_lead unknown = { 0 };
+	const struct generation_offset unknown = { 0 };
 
 	(void)state;
 	assert_int_equal(fsync_kind_of(&full, &unknown), FSYNC_UNCERTAIN);

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "kernel-answers.h"
-#include "saturate.h"
+#include "saturating-add.h"
 #include "sharing.h"
 #include "test.h"
 
@@ -101,17 +101,17 @@ static void test_saturating_add(void **state)
 }
 
 static struct fiemap_iter *iter;
-static struct shared_set *set;
+static struct unique_shared_bytes *set;
 
 static int setup(void **state)
 {
-	return ioctl_mock_setup(state) || fiemap_iter_new(&iter) || shared_set_new(&set);
+	return ioctl_mock_setup(state) || fiemap_iter_new(&iter) || unique_shared_bytes_new(&set);
 }
 
 static int teardown(void **state)
 {
 	fiemap_iter_free(iter);
-	shared_set_free(set);
+	unique_shared_bytes_free(set);
 	return ioctl_mock_teardown(state);
 }
 
@@ -128,7 +128,7 @@ static void assert_set_bytes(uint64_t expected)
 {
 	uint64_t bytes = 0;
 
-	assert_int_equal(shared_set_bytes(set, &bytes), 0);
+	assert_int_equal(unique_shared_bytes_total(set, &bytes), 0);
 	assert_int_equal(bytes, expected);
 }
 

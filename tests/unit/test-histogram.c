@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <string.h>
+
+#include "capture.h"
+#include "cleanup.h"
+#include "histogram.h"
+#include "test.h"
+
+static struct latency latency;
+
+static int setup(void **state)
+{
+	(void)state;
+	latency = (struct latency){ 0 };
+	return 0;
+}
+
+static char *print(void)
+{
+	int ret;
+
+	capture_begin();
+	ret = histogram_print(&latency, "Calls");
+	if (ret < 0)
+		printf("it fails with %d\n", ret);
+	return capture_end();
+}
+
+static size_t count_of(const char *text, const char *word)
+{
+	size_t count = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		count++;
+	return count;
+}
+
+static void test_no_call(void **state)
+{
+	CLEANUP_FREE char *text = print();
+
+	(void)state;
+	assert_string_equal(text, "");
+}
+
+/* From the fastest to the slowest call, both where they begin a step, with the empty ones between. */
+static void test_rows(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	latency_record(&latency, 4);
+	latency_record(&latency, 16);
+	text = print();
+	assert_int_equal(count_of(text, "\n"), 4);
+	assert_non_null(strstr(text, " 4ns "));
+	assert_non_null(strstr(text, " 8ns "));
+	assert_non_null(strstr(text, " 16ns "));
+	assert_non_null(strstr(text, " 32ns "));
+	assert_null(strstr(text, " 2ns "));
+	assert_null(strstr(text, " 64ns "));
+	assert_int_equal(count_of(text, "#"), 2 * 40);
+}
+
+/* One call beside a thousand can be seen. */
+static void test_shortest_bar(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		latency_record(&latency, 4);
+	latency_record(&latency, 9);
+	text = print();
+	assert_int_equal(count_of(text, "#"), 40 + 1);
+}
+
+static char *as_json(const struct latency *calls)
+{
+	struct json_writer json;
+	char *text;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	assert_non_null(stream);
+	json_begin(&json, stream);
+	histogram_json(calls, &json);
+	json_end(&json);
+	assert_int_equal(fclose(stream), 0);
+	return text;
+}
+
+static void test_json(void **state)
+{
+	CLEANUP_FREE char *none = as_json(NULL);
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	assert_non_null(strstr(none, "\"histogram\": null"));
+	latency_record(&latency, 4);
+	latency_record(&latency, 16);
+	latency_record(&latency, 31);
+	text = as_json(&latency);
+	/* steps without a call are left out */
+	assert_int_equal(count_of(text, "low_ns"), 2);
+	assert_non_null(strstr(text, "\"low_ns\": 16,\n      \"high_ns\": 32,\n      \"count\": 2\n"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_no_call, setup),
+		cmocka_unit_test_setup(test_rows, setup),
+		cmocka_unit_test_setup(test_shortest_bar, setup),
+		cmocka_unit_test_setup(test_json, setup),
+	};
+
+	return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include "trend.h"
+#include "test.h"
+
+static struct trend trend;
+
+static int setup(void **state)
+{
+	(void)state;
+	trend = (struct trend){ 0 };
+	return 0;
+}
+
+static void expect_all(uint64_t deviation, int64_t slope, uint64_t first, uint64_t last)
+{
+	assert_int_equal(trend_deviation(&trend), deviation);
+	assert_int_equal(trend_slope(&trend, 1000), slope);
+	assert_int_equal(trend_first_tenth(&trend), first);
+	assert_int_equal(trend_last_tenth(&trend), last);
+}
+
+static void test_nothing(void **state)
+{
+	(void)state;
+	expect_all(0, 0, 0, 0);
+}
+
+static void test_one(void **state)
+{
+	(void)state;
+	trend_record(&trend, 100, 5);
+	expect_all(0, 0, 5, 5);
+}
+
+/* A textbook's: the mean is 5, the sum of the squares 32. */
+static void test_deviation(void **state)
+{
+	static const uint64_t times[] = { 2000, 4000, 4000, 4000, 5000, 5000, 7000, 9000 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		trend_record(&trend, 1, times[i]);
+	/* the size is always the same */
+	expect_all(2138, 0, 2000, 9000);
+}
+
+static void test_growing_and_shrinking(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= 100; i++)
+		trend_record(&trend, i * 50, 1000 + i * 10);
+	assert_int_equal(trend_slope(&trend, 1000), 200);
+	assert_int_equal(trend_first_tenth(&trend), 1055);
+	assert_int_equal(trend_last_tenth(&trend), 1955);
+
+	setup(state);
+	for (uint64_t i = 1; i <= 100; i++)
+		trend_record(&trend, i * 50, 5000 - i * 10);
+	assert_int_equal(trend_slope(&trend, 1000), -200);
+}
+
+/* A line through (1, 1), (2, 3), (3, 2), (4, 4): 4/5 of a unit for each step. */
+static void test_slope_of_scattered(void **state)
+{
+	static const uint64_t times[] = { 100, 300, 200, 400 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
+		trend_record(&trend, i + 1, times[i]);
+	assert_int_equal(trend_slope(&trend, 1), 80);
+	assert_int_equal(trend_slope(&trend, 1000), 80000);
+}
+
+/* Large numbers that hardly differ. */
+static void test_far_from_zero(void **state)
+{
+	const uint64_t far = UINT64_C(1) << 40;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++)
+		trend_record(&trend, far + i, far + 2 * i);
+	assert_int_equal(trend_slope(&trend, 1000), 2000);
+	assert_int_equal(trend_deviation(&trend), 577);
+}
+
+/* However many there are, the tenths are those of all. */
+static void test_more_than_spans(void **state)
+{
+	const uint64_t count = 10 * TREND_SPANS;
+
+	(void)state;
+	for (uint64_t i = 0; i < count; i++) {
+		trend_record(&trend, i, i < count / 10 ? 7 : i < count - count / 10 ? 50 : 300);
+		assert_true(trend.span_count <= TREND_SPANS);
+	}
+	assert_int_equal(trend.span_size, 16);
+	assert_in_range(trend_first_tenth(&trend), 7, 8);
+	assert_in_range(trend_last_tenth(&trend), 299, 300);
+}
+
+static void test_just_after_merging(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i <= TREND_SPANS; i++)
+		trend_record(&trend, i, i);
+	assert_int_equal(trend.span_size, 2);
+	assert_int_equal(trend.span_count, TREND_SPANS / 2 + 1);
+	assert_int_equal(trend_first_tenth(&trend), 204);
+	assert_int_equal(trend_last_tenth(&trend), TREND_SPANS - 204);
+}
+
+static void test_extremes(void **state)
+{
+	(void)state;
+	trend_record(&trend, 0, 0);
+	trend_record(&trend, 1, UINT64_MAX);
+	trend_record(&trend, 2, UINT64_MAX);
+	assert_int_equal(trend_slope(&trend, UINT64_MAX), INT64_MAX);
+	assert_int_equal(trend_last_tenth(&trend), UINT64_MAX);
+
+	setup(state);
+	trend_record(&trend, 0, UINT64_MAX);
+	trend_record(&trend, 1, 0);
+	assert_int_equal(trend_slope(&trend, UINT64_MAX), INT64_MIN);
+}
+
+#define TEST(function) cmocka_unit_test_setup(function, setup)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing),
+		TEST(test_one),
+		TEST(test_deviation),
+		TEST(test_growing_and_shrinking),
+		TEST(test_slope_of_scattered),
+		TEST(test_far_from_zero),
+		TEST(test_more_than_spans),
+		TEST(test_just_after_merging),
+		TEST(test_extremes),
+	};
+
+	return cmocka_run_group_tests_name("trend", tests, NULL, NULL);
+}
