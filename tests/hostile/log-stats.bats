@@ -37,7 +37,7 @@ teardown() {
     if mountpoint -q "$BATS_TEST_TMPDIR/bound"; then
         umount "$BATS_TEST_TMPDIR/bound"
     fi
-    rm -rf "$DIR" "$OTHER" "$MNT/home"
+    rm -rf "$DIR" "$OTHER" "${MNT:?}/home"
 }
 
 log_stats() {
