@@ -12,6 +12,7 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "counter-delta.h"
+#include "descriptor-limit.h"
 #include "extent-flags.h"
 #include "extent-owners.h"
 #include "fiemap.h"
@@ -1168,6 +1169,7 @@ static int scan_details(struct scan *scan, struct file_walk *walk)
 static int scan_paths(struct scan *scan)
 {
 	const struct arguments *arguments = scan->arguments;
+	CLEANUP(descriptor_limit_restore) struct descriptor_limit limit = descriptor_limit_raise();
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 

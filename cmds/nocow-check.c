@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "counter-delta.h"
+#include "descriptor-limit.h"
 #include "file-options.h"
 #include "file-visit.h"
 #include "inode-flags.h"
@@ -872,6 +873,7 @@ static int report_total(struct scan *scan)
 
 static int scan_paths(struct scan *scan)
 {
+	CLEANUP(descriptor_limit_restore) struct descriptor_limit limit = descriptor_limit_raise();
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 

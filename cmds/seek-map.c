@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "counter-delta.h"
+#include "descriptor-limit.h"
 #include "extent-kind.h"
 #include "fiemap.h"
 #include "file-options.h"
@@ -1099,6 +1100,7 @@ static void scan_free(struct scan *scan)
 
 static int scan_paths(struct scan *scan)
 {
+	CLEANUP(descriptor_limit_restore) struct descriptor_limit limit = descriptor_limit_raise();
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	int ret;
 

@@ -526,6 +526,14 @@ fake_fio() {
     refuse_line "Proved: .*"
 }
 
+@test "--exercise: fio may open as many files as the caller may" {
+    mkdir "$MNT/within"
+    fake_fio 'ulimit -Sn >"'"$BATS_TEST_TMPDIR"'/limit"' 'exit 1'
+    run -1 bash -c 'ulimit -Sn 100; exec "$@"' bash \
+        "$FASTPATH" nocow-check -q -r "$MNT/within" --exercise "$MNT/within" --seconds 1 --size 4M
+    [ "$(cat "$BATS_TEST_TMPDIR/limit")" = 100 ]
+}
+
 @test "--exercise: in directories that hand attributes down" {
     local attribute scratch
 

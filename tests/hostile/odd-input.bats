@@ -199,3 +199,25 @@ PYTHON
     run -3 is_taken send-reada --decode
     run -3 is_taken fiemap-shared --files0-from
 }
+
+@test "a tree deeper than the soft limit of open files" {
+    local command number deep=$MNT/deep
+
+    mkdir "$deep"
+    for number in {1..150}; do
+        deep+=/d
+        mkdir "$deep"
+        echo x >"$deep/$number"
+    done
+    for command in fiemap-shared nocow-check seek-map; do
+        run -0 --separate-stderr bash -c 'ulimit -Sn 64; exec "$@"' bash \
+            "$FASTPATH" --format json "$command" -r "$MNT/deep"
+        expect_json .total.file_count 150
+        [ -z "$stderr" ]
+        # Where it cannot be raised, what is missing is told.
+        run -1 --separate-stderr bash -c 'ulimit -n 64; exec "$@"' bash \
+            "$FASTPATH" --format json "$command" -r "$MNT/deep"
+        [[ $stderr = "ERROR: cannot "*"': Too many open files"* ]] || fail "$stderr"
+        [ "$(json .total.file_count)" -gt 40 ]
+    done
+}
