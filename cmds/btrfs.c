@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child-process.h"
-#include "commands.h"
-#include "message.h"
+#include "base/child-process.h"
 #include "btrfs-progs-help.h"
-#include "standard-files.h"
+#include "commands.h"
+#include "ui/message.h"
+#include "ui/standard-files.h"
 
 /* As shells have it. */
 enum {

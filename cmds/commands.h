@@ -5,14 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "options.h"
-
-/* The exit statuses of every command. */
-enum {
-	STATUS_OK = 0,
-	STATUS_ERROR = 1,
-	STATUS_CHECK_FAILED = 64,
-};
+#include "ui/exit-status.h"
+#include "ui/options.h"
 
 /* By whom a command is called: as one of btrfs inspect it may have another name. */
 enum command_caller { CALLER_OWN, CALLER_INSPECT };

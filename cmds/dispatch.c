@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "commands.h"
-#include "message.h"
-#include "standard-files.h"
+#include "ui/message.h"
+#include "ui/standard-files.h"
 
 const struct command commands[] = {
 	{

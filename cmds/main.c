@@ -4,7 +4,7 @@
 #include <locale.h>
 
 #include "commands.h"
-#include "standard-files.h"
+#include "ui/standard-files.h"
 
 int main(int argc, char **argv)
 {

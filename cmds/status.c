@@ -12,18 +12,18 @@
 
 #include <linux/magic.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/filesystem-type.h"
+#include "base/interrupts.h"
+#include "base/name-escape.h"
 #include "commands.h"
-#include "counters.h"
-#include "feature-measure.h"
-#include "feature-status.h"
-#include "file-visit.h"
-#include "filesystem-type.h"
-#include "interrupts.h"
-#include "json.h"
-#include "message.h"
-#include "name-escape.h"
-#include "table.h"
+#include "fs/counters.h"
+#include "probe/feature-measure.h"
+#include "probe/feature-status.h"
+#include "ui/file-visit.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/table.h"
 
 /* -- options -- */
 

@@ -2,9 +2,9 @@
 /* An input is a word on a line of its own, and after it the help of btrfs-progs. */
 #include "config.h"
 
-#include "cleanup.h"
-#include "fuzz.h"
+#include "base/cleanup.h"
 #include "btrfs-progs-help.h"
+#include "fuzz.h"
 
 /* What begins like a subcommand does so with fewer letters, too. */
 static void check_prefixes(const char *help, size_t length, char *word)

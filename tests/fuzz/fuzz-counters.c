@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 
-#include "cleanup.h"
-#include "counters.h"
+#include "base/cleanup.h"
+#include "fs/counters.h"
 #include "fuzz.h"
 
 /* What was parsed, written again and parsed again, is the same. */

@@ -2,8 +2,8 @@
 /* An input is an item of the extent tree. */
 #include "config.h"
 
-#include "cleanup.h"
-#include "extent-item.h"
+#include "base/cleanup.h"
+#include "fs/extent-item.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

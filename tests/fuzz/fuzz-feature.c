@@ -2,9 +2,9 @@
 /* An input is what sysfs gives for features/fastpath, and at the same time a line of kallsyms. */
 #include "config.h"
 
-#include "cleanup.h"
-#include "feature.h"
+#include "base/cleanup.h"
 #include "fuzz.h"
+#include "probe/feature.h"
 
 #define ALL_FEATURES ((1U << FEATURE_COUNT) - 1)
 

@@ -8,8 +8,8 @@
 
 #include <linux/fiemap.h>
 
-#include "cleanup.h"
-#include "fiemap.h"
+#include "base/cleanup.h"
+#include "fs/fiemap.h"
 #include "fuzz.h"
 
 static const uint8_t *unread;

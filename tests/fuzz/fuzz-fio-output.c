@@ -2,9 +2,9 @@
 /* An input is what fio prints with --output-format=json. */
 #include "config.h"
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "fuzz.h"
-#include "write-exercise.h"
+#include "nocow/write-exercise.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,10 +8,10 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "cleanup.h"
-#include "crc32c.h"
+#include "base/cleanup.h"
+#include "base/crc32c.h"
 #include "fuzz.h"
-#include "image-inode-flags.h"
+#include "probe/image-inode-flags.h"
 
 #define INODE 257
 

@@ -2,9 +2,9 @@
 /* An input is the release that uname() gives. */
 #include "config.h"
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/kernel-release.h"
 #include "fuzz.h"
-#include "kernel-release.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,9 +2,9 @@
 /* An input is a file name. */
 #include "config.h"
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/name-escape.h"
 #include "fuzz.h"
-#include "name-escape.h"
 
 static unsigned int hex_value(char digit)
 {

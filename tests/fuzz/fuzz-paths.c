@@ -4,8 +4,8 @@
 
 #include <btrfs/ioctl.h>
 
-#include "backref.h"
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "fs/backref.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,10 +4,10 @@
 
 #include <endian.h>
 
-#include "cleanup.h"
-#include "crc32c.h"
+#include "base/cleanup.h"
+#include "base/crc32c.h"
 #include "fuzz.h"
-#include "send-stream.h"
+#include "send/send-stream.h"
 
 #define STREAM_HEADER_SIZE 17
 #define COMMAND_HEADER_SIZE 10

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "base/units.h"
 #include "fuzz.h"
-#include "units.h"
 
 static void check_size(const char *text)
 {

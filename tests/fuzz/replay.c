@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "fuzz.h"
 
 #define LARGEST_INPUT (1 << 20)

@@ -10,7 +10,7 @@
 
 #include <btrfs/ioctl.h>
 
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "kernel-answers.h"
 #include "test.h"
 

@@ -6,10 +6,10 @@
 
 #include <linux/fiemap.h>
 
-#include "backref.h"
+#include "fs/backref.h"
+#include "fs/tree-batch.h"
+#include "fs/tree-search.h"
 #include "ioctl-mock.h"
-#include "tree-batch.h"
-#include "tree-search.h"
 
 /*
  * Entries of the ioctl mock's table, request and answer in the kernel's own form.

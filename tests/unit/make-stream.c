@@ -4,9 +4,9 @@
 #include <endian.h>
 #include <string.h>
 
-#include "crc32c.h"
+#include "base/crc32c.h"
 #include "make-stream.h"
-#include "send-command.h"
+#include "send/send-command.h"
 #include "test.h"
 
 #define HEADER_SIZE 10

@@ -8,8 +8,8 @@
 
 #include <btrfs/ioctl.h>
 
-#include "backref.h"
-#include "cleanup.h"
+#include "base/cleanup.h"
+#include "fs/backref.h"
 #include "kernel-answers.h"
 #include "test.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block-map.h"
-#include "cleanup.h"
+#include "base/cleanup.h"
 #include "test.h"
+#include "ui/block-map.h"
 
 static const struct block_kind kinds[] = {
 	{ "hole", '.', "0" },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "byte-range.h"
+#include "base/byte-range.h"
 #include "test.h"
 
 static void test_range_end(void **state)

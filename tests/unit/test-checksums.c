@@ -7,8 +7,8 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "checksums.h"
 #include "kernel-answers.h"
+#include "nocow/checksums.h"
 #include "test.h"
 
 #define ROOM 4096

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child-process.h"
+#include "base/child-process.h"
 #include "test.h"
 
 #define SHELL "/bin/sh"

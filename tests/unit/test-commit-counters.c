@@ -10,7 +10,7 @@
 
 #include <linux/btrfs.h>
 
-#include "commit-counters.h"
+#include "fs/commit-counters.h"
 #include "ioctl-mock.h"
 #include "test.h"
 

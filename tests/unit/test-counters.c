@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "counters.h"
+#include "fs/counters.h"
 #include "test.h"
 
 static const uint8_t fsid[FSID_SIZE] = {

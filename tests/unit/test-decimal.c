@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "decimal.h"
+#include "base/decimal.h"
 #include "test.h"
 
 /* Reads SIZE bytes of TEXT, and expects NUMBER and REST behind it. */

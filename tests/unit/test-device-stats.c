@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "device-stats.h"
+#include "fs/device-stats.h"
 #include "test.h"
 
 #define REAL                                                                                       \

@@ -6,9 +6,9 @@
 
 #include <linux/fiemap.h>
 
-#include "cleanup.h"
-#include "extent-flags.h"
+#include "base/cleanup.h"
 #include "test.h"
+#include "ui/extent-flags.h"
 
 static void assert_flags(uint32_t flags, const char *text_expected, const char *json_expected)
 {

@@ -8,7 +8,7 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "extent-item.h"
+#include "fs/extent-item.h"
 #include "kernel-answers.h"
 #include "test.h"
 

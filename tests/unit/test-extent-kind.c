@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "extent-kind.h"
 #include "kernel-answers.h"
+#include "seek/extent-kind.h"
 #include "test.h"
 
 static struct fiemap_iter *iter;

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "extent-owners.h"
 #include "kernel-answers.h"
+#include "sharing/extent-owners.h"
 #include "test.h"
 
 #define SUBVOLID 256

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "feature-measure.h"
+#include "probe/feature-measure.h"
 #include "test.h"
 
 static const struct feature_probe probe = { .present_below = 200, .absent_above = 400 };

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "feature-status.h"
+#include "probe/feature-status.h"
 #include "test.h"
 
 static char root[] = "/tmp/test-feature-status.XXXXXX";

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "feature.h"
+#include "base/cleanup.h"
+#include "probe/feature.h"
 #include "test.h"
 
 #define SET(id) (1U << FEATURE_##id)

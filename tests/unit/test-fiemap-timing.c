@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <time.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "kernel-answers.h"
-#include "fiemap-timing.h"
+#include "sharing/fiemap-timing.h"
 #include "test.h"
 
 /* What the clock shows at each look; the program is linked with -Wl,--wrap=clock_gettime. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "fiemap.h"
+#include "base/cleanup.h"
+#include "fs/fiemap.h"
 #include "kernel-answers.h"
 #include "test.h"
 

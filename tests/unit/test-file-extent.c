@@ -9,7 +9,7 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "file-extent.h"
+#include "fs/file-extent.h"
 #include "kernel-answers.h"
 #include "test.h"
 

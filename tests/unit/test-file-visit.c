@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "capture.h"
-#include "cleanup.h"
-#include "commands.h"
-#include "file-visit.h"
 #include "test.h"
+#include "ui/exit-status.h"
+#include "ui/file-visit.h"
 
 static struct stat status_of(dev_t device, ino_t inode, nlink_t links)
 {

@@ -21,7 +21,7 @@
 #include <linux/openat2.h>
 
 #include "../large-file.h"
-#include "file-walk.h"
+#include "fs/file-walk.h"
 #include "test.h"
 
 static char root[40];

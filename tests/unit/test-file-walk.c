@@ -17,8 +17,8 @@
 #include <linux/openat2.h>
 
 #include "../large-file.h"
-#include "cleanup.h"
-#include "file-walk.h"
+#include "base/cleanup.h"
+#include "fs/file-walk.h"
 #include "test.h"
 
 /* the mode of a directory whose files others can exchange */

@@ -6,7 +6,7 @@
 
 #include <btrfs/ioctl.h>
 
-#include "filesystem.h"
+#include "fs/filesystem.h"
 #include "ioctl-mock.h"
 #include "test.h"
 

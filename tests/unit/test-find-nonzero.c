@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "../large-file.h"
+#include "base/find-nonzero.h"
 #include "test.h"
-#include "find-nonzero.h"
 
 #define FD 1000
 

@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "fsync-folder.h"
+#include "fsync/fsync-folder.h"
 #include "test.h"
 
 /* The next of these calls fails with that, if it is not 0. */

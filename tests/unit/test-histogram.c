@@ -3,10 +3,10 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "capture.h"
-#include "cleanup.h"
-#include "histogram.h"
 #include "test.h"
+#include "ui/histogram.h"
 
 static struct latency latency;
 

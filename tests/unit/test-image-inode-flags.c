@@ -10,9 +10,9 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "crc32c.h"
-#include "image-inode-flags.h"
-#include "inode-flags.h"
+#include "base/crc32c.h"
+#include "fs/inode-flags.h"
+#include "probe/image-inode-flags.h"
 #include "test.h"
 
 #define NODE_SIZE 16384

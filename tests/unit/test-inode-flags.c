@@ -10,7 +10,7 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "inode-flags.h"
+#include "fs/inode-flags.h"
 #include "kernel-answers.h"
 #include "test.h"
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "inode-set.h"
+#include "base/inode-set.h"
 #include "test.h"
 
 static struct inode_set *set;

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "interrupts.h"
+#include "base/clock.h"
+#include "base/interrupts.h"
 #include "test.h"
 
 #define LONG (600 * NANOSECONDS_PER_SECOND)

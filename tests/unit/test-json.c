@@ -6,9 +6,9 @@
 
 #include <json-c/json.h>
 
-#include "cleanup.h"
-#include "json.h"
+#include "base/cleanup.h"
 #include "test.h"
+#include "ui/json.h"
 
 #define HEADER "{\n  \"__header\": {\n    \"version\": \"1\"\n  }"
 

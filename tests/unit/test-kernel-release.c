@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "kernel-release.h"
+#include "base/kernel-release.h"
 #include "test.h"
 
 static void test_parse(void **state)

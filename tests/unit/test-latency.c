@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "latency.h"
+#include "base/latency.h"
 #include "test.h"
 
 static struct latency latency;

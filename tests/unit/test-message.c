@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "capture.h"
-#include "cleanup.h"
-#include "message.h"
 #include "test.h"
+#include "ui/message.h"
 
 /* What was printed before a message stands before it, although it waits in a buffer. */
 static void test_order(void **state)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "mul-div.h"
+#include "base/mul-div.h"
 #include "test.h"
 
 #define MOST UINT64_MAX

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "name-escape.h"
+#include "base/cleanup.h"
+#include "base/name-escape.h"
 #include "test.h"
 
 static void assert_escaped(const char *name, const char *expected)

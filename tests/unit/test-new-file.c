@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "new-file.h"
+#include "base/new-file.h"
 #include "test.h"
 
 /* What renameat2() fails with, if it is not 0. */

@@ -8,9 +8,9 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "inode-flags.h"
+#include "fs/inode-flags.h"
 #include "kernel-answers.h"
-#include "nocow.h"
+#include "nocow/nocow.h"
 #include "test.h"
 
 #define INODE 257

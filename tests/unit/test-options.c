@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "options.h"
 #include "test.h"
+#include "ui/options.h"
 
 static void test_parse_count(void **state)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "pipeline.h"
+#include "base/pipeline.h"
 #include "test.h"
 
 #define ITEMS 400

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "probe-files.h"
+#include "probe/probe-files.h"
 #include "test.h"
 
 static int new_file(void)

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "probe-folder.h"
+#include "probe/probe-folder.h"
 #include "test.h"
 
 /*

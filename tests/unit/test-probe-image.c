@@ -12,9 +12,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "child-process.h"
-#include "probe-files.h"
-#include "probe-image.h"
+#include "base/child-process.h"
+#include "probe/probe-files.h"
+#include "probe/probe-image.h"
 #include "test.h"
 
 static int open_directory(void)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "seek-iter.h"
+#include "seek/seek-iter.h"
 #include "test.h"
 
 #define FD 1000

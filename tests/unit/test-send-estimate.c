@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "send-estimate.h"
+#include "send/send-estimate.h"
 #include "test.h"
 
 #define PAGE 4096

@@ -13,7 +13,7 @@
 #include <btrfs/ctree.h>
 
 #include "kernel-answers.h"
-#include "send-extents.h"
+#include "send/send-extents.h"
 #include "test.h"
 
 /* A directory with two files, whose descriptor is the one on which mocked ioctls may come. */

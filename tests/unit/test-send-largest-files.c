@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "send-largest-files.h"
+#include "send/send-largest-files.h"
 #include "test.h"
 
 static struct send_largest_files *new_top(size_t most)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "make-stream.h"
-#include "send-stream.h"
+#include "send/send-stream.h"
 #include "test.h"
 
 #define STREAM_HEADER_SIZE 17

@@ -8,7 +8,7 @@
 
 #include <btrfs/ioctl.h>
 
-#include "send-subvolume.h"
+#include "send/send-subvolume.h"
 #include "test.h"
 
 #define SUBVOLUME_FD 1000

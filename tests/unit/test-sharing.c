@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
+#include "base/saturating-add.h"
 #include "kernel-answers.h"
-#include "saturating-add.h"
-#include "sharing.h"
+#include "sharing/sharing.h"
 #include "test.h"
 
 #define LAST FIEMAP_EXTENT_LAST

@@ -8,8 +8,8 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
+#include "fs/subvolume.h"
 #include "kernel-answers.h"
-#include "subvolume.h"
 #include "test.h"
 
 #define SUBVOLID 300

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "capture.h"
-#include "cleanup.h"
-#include "table.h"
 #include "test.h"
+#include "ui/table.h"
 
 static const struct table_column columns[] = {
 	{ "NUMBER", 8, false },

@@ -6,9 +6,9 @@
 
 #include <btrfs/ioctl.h>
 
+#include "fs/tree-batch.h"
 #include "kernel-answers.h"
 #include "test.h"
-#include "tree-batch.h"
 
 #define TREE 2
 #define ROOM 256

@@ -7,9 +7,9 @@
 
 #include <btrfs/ioctl.h>
 
+#include "fs/tree-search.h"
 #include "kernel-answers.h"
 #include "test.h"
-#include "tree-search.h"
 
 #define TREE 5
 #define OBJECTID 257

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "trend.h"
+#include "base/trend.h"
 #include "test.h"
 
 static struct trend trend;

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
+#include "base/trusted-directory.h"
 #include "test.h"
-#include "trusted-directory.h"
 
 static uid_t caller;
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "unique-shared-bytes.h"
+#include "sharing/unique-shared-bytes.h"
 #include "test.h"
 
 static struct unique_shared_bytes *set;

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "base/units.h"
 #include "test.h"
-#include "units.h"
 
 static void test_format_size(void **state)
 {

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "../large-file.h"
+#include "base/write-at.h"
 #include "test.h"
-#include "write-at.h"
 
 #define FD 1000
 #define OFFSET 5

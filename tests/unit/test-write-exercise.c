@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base/clock.h"
 #include "kernel-answers.h"
+#include "nocow/write-exercise.h"
 #include "test.h"
-#include "write-exercise.h"
 
 #define BLOCKS 64
 #define SIZE (BLOCKS * EXERCISE_BLOCK)

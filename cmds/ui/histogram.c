@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/mul-div.h"
+#include "ui/histogram.h"
+#include "ui/table.h"
+
+#define BAR_WIDTH 40
+
+static int print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
+{
+	char bar[BAR_WIDTH + 1] = "";
+	char text[UNITS_TEXT_SIZE];
+	int ret;
+
+	/* A bin with a call in it has a block at least. */
+	memset(bar, '#', mul_div_up(BAR_WIDTH, bin->count, largest));
+	ret = table_begin_row(table);
+	if (ret < 0)
+		return ret;
+	ret |= table_cell(table, format_time(text, bin->low_ns));
+	ret |= table_cell(table, format_time(text, bin->high_ns));
+	ret |= table_number_cell(table, bin->count);
+	ret |= table_cell(table, bar);
+	return ret ? -ENOMEM : 0;
+}
+
+int histogram_print(const struct latency *latency, const char *what)
+{
+	const struct table_column columns[] = {
+		{ "From", 9, false },
+		{ "To", 9, false },
+		{ what, 10, false },
+		{ "", BAR_WIDTH, true },
+	};
+	CLEANUP(table_freep) struct table *table = NULL;
+	uint64_t largest = 0;
+	int ret;
+
+	ret = TABLE_NEW(&table, columns);
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		largest = bin.count > largest ? bin.count : largest;
+	}
+	for (unsigned int i = 0; i < LATENCY_BINS && ret == 0; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		if (latency->count && bin.high_ns > latency->min && bin.low_ns <= latency->max)
+			ret = print_bin(table, &bin, largest);
+	}
+	return ret;
+}
+
+void histogram_json(const struct latency *latency, struct json_writer *json)
+{
+	if (!latency) {
+		json_add_null(json, "histogram");
+		return;
+	}
+	json_begin_array(json, "histogram");
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		if (!bin.count)
+			continue;
+		json_begin_object(json, NULL);
+		json_add_uint(json, "low_ns", bin.low_ns);
+		json_add_uint(json, "high_ns", bin.high_ns);
+		json_add_uint(json, "count", bin.count);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/name-escape.h"
+#include "ui/message.h"
+#include "ui/progress.h"
+
+static void print(const char *prefix, const char *format, va_list arguments)
+{
+	progress_clear();
+	/* What was printed before belongs before the message, also where both go to one file. */
+	fflush(stdout);
+	fputs(prefix, stderr);
+	vfprintf(stderr, format, arguments);
+	fputc('\n', stderr);
+}
+
+void error(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print("ERROR: ", format, arguments);
+	va_end(arguments);
+}
+
+void warning(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print("WARNING: ", format, arguments);
+	va_end(arguments);
+}
+
+void error_value(const char *what, const char *value, const char *format, ...)
+{
+	CLEANUP_FREE char *quoted = quote_name(value);
+	CLEANUP_FREE char *rest = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&rest, format, arguments) < 0)
+		rest = NULL;
+	va_end(arguments);
+	error("%s %s%s", what, quoted ? quoted : "?", rest ? rest : "");
+}
+
+typedef void message_function(const char *format, ...);
+
+static void print_path(message_function *message, const char *action, const char *path, int err)
+{
+	CLEANUP_FREE char *quoted = quote_name(path);
+
+	message("%s %s%s%s", action, quoted ? quoted : "?", err ? ": " : "",
+		err ? strerror(-err) : "");
+}
+
+void error_path(const char *action, const char *path, int err)
+{
+	print_path(error, action, path, err);
+}
+
+void warning_path(const char *action, const char *path, int err)
+{
+	print_path(warning, action, path, err);
+}

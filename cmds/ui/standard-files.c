@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ui/exit-status.h"
+#include "ui/message.h"
+#include "ui/standard-files.h"
+
+int standard_files_reserve(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		/* It is there where /dev is not, and O_PATH permits neither reading nor writing. */
+		if (open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) < 0) {
+			error("cannot take the place of a standard file that is closed: %s",
+			      strerror(errno));
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int standard_output_flush(int *ret_error)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	*ret_error = -errno;
+	/* A second complaint would be about the same. */
+	clearerr(stdout);
+	return -1;
+}
+
+void standard_output_complain(int err)
+{
+	error("cannot write to standard output%s%s", err ? ": " : "", err ? strerror(-err) : "");
+}
+
+int standard_output_finish(int status)
+{
+	int err;
+
+	if (standard_output_flush(&err) == 0)
+		return status;
+	standard_output_complain(err);
+	return STATUS_ERROR;
+}

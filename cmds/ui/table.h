@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_TABLE_H
+#define FASTPATH_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/units.h"
+
+struct table_column {
+	const char *name;
+	/* the width that most values fit into; wider ones move the rest of their row */
+	unsigned int width;
+	bool left;
+};
+
+struct table;
+
+/*
+ * A table of any length on standard output, printed a few hundred rows at a time.
+ * Returns 0 or -ENOMEM; freed with table_free(), which prints what is left.
+ */
+int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
+/* table_new() with all of the array COLUMNS. */
+#define TABLE_NEW(table, columns) \
+	table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
+void table_free(struct table *table);
+void table_freep(struct table **table);
+
+/* Returns 0 or -ENOMEM. */
+int table_begin_row(struct table *table);
+/* The next cell of the row: TEXT as escape_name() has it. Returns 0 or -ENOMEM. */
+int table_cell(struct table *table, const char *text);
+/* The same, of a number. */
+int table_number_cell(struct table *table, uint64_t number);
+int table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
+
+/* Prints the rows so far. Returns 0 or a negative errno. */
+int table_flush(struct table *table);
+
+#endif

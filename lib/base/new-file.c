@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/new-file.h"
+#include "base/open-beneath.h"
+
+#define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+/* As many as the kernel follows. */
+#define MOST_LINKS 40
+/* Of 2^32 names the next one is free. */
+#define ATTEMPTS 16
+#define NO_FILE ((struct new_file){ .directory_fd = -1, .own_descriptors = -1, .fd = -1 })
+
+/* -- the directory -- */
+
+/* Whether LINK, which is open itself, leads where nobody else may decide. */
+static int check_link(int link, int *links)
+{
+	struct stat status;
+
+	if (fstat(link, &status) < 0)
+		return -errno;
+	if (!S_ISLNK(status.st_mode))
+		return -ENOTDIR;
+	if (status.st_uid && status.st_uid != geteuid())
+		return -EXDEV;
+	return ++*links > MOST_LINKS ? -ELOOP : 0;
+}
+
+static int look_up(int from_fd, const char *path, int *links);
+
+static int follow(int from_fd, const char *name, int *links)
+{
+	CLEANUP_CLOSE int link = openat(from_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_FREE char *target = calloc(1, PATH_MAX);
+	int ret;
+
+	if (link < 0)
+		return -errno;
+	if (!target)
+		return -ENOMEM;
+	ret = check_link(link, links);
+	if (ret < 0)
+		return ret;
+	if (readlinkat(link, "", target, PATH_MAX - 1) < 0)
+		return -errno;
+	return look_up(from_fd, target, links);
+}
+
+static int step(int from_fd, const char *name, int *links)
+{
+	int fd = openat(from_fd, name, DIRECTORY_FLAGS);
+
+	if (fd < 0 && errno == ENOTDIR)
+		return follow(from_fd, name, links);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Looks the directory PATH up, component by component. Returns a descriptor or a negative errno. */
+static int look_up(int from_fd, const char *path, int *links)
+{
+	int fd = openat(from_fd, path[0] == '/' ? "/" : ".", DIRECTORY_FLAGS);
+
+	if (fd < 0)
+		return -errno;
+	for (path += strspn(path, "/"); *path && fd >= 0; path += strspn(path, "/")) {
+		CLEANUP_CLOSE int parent_fd = fd;
+		size_t length = strcspn(path, "/");
+		CLEANUP_FREE char *name = strndup(path, length);
+
+		fd = name ? step(parent_fd, name, links) : -ENOMEM;
+		path += length;
+	}
+	return fd;
+}
+
+/* -- the file -- */
+
+static const char *last_component(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int open_directory_of(const char *path)
+{
+	CLEANUP_FREE char *directory = strndup(path, last_component(path) - path);
+	int links = 0;
+
+	return directory ? look_up(AT_FDCWD, directory, &links) : -ENOMEM;
+}
+
+static int check_free(const struct new_file *file)
+{
+	struct stat status;
+
+	if (fstatat(file->directory_fd, file->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return errno == ENOENT ? 0 : -errno;
+}
+
+/* Returns a descriptor or a negative errno. */
+static int create_with_a_name(struct new_file *file)
+{
+	for (int i = 0; i < ATTEMPTS; i++) {
+		int ret = random_name(file->temporary, sizeof(file->temporary), NEW_FILE_PREFIX);
+		int fd;
+
+		if (ret < 0)
+			return ret;
+		fd = openat(file->directory_fd, file->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		if (fd >= 0)
+			return fd;
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/* Returns a descriptor or a negative errno. */
+static int create(struct new_file *file)
+{
+	int fd;
+
+	/* By these it gets its name in the end. */
+	file->own_descriptors = open_own_descriptors();
+	if (file->own_descriptors < 0)
+		return create_with_a_name(file);
+	fd = openat(file->directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	if (fd >= 0)
+		return fd;
+	return errno == EOPNOTSUPP || errno == EISDIR ? create_with_a_name(file) : -errno;
+}
+
+static void remove_unfinished(const struct new_file *file)
+{
+	if (*file->temporary)
+		unlinkat(file->directory_fd, file->temporary, 0);
+}
+
+/* With a descriptor of its own, so that what is left can be told once it is closed. */
+static int open_stream(struct new_file *file)
+{
+	int fd;
+
+	file->fd = create(file);
+	if (file->fd < 0)
+		return file->fd;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	file->stream = fd < 0 ? NULL : fdopen(fd, "w");
+	if (file->stream)
+		return 0;
+	close_fd(&fd);
+	remove_unfinished(file);
+	return -ENOMEM;
+}
+
+static void new_file_free(struct new_file *file)
+{
+	close_fd(&file->directory_fd);
+	close_fd(&file->own_descriptors);
+	close_fd(&file->fd);
+	free(file->name);
+	*file = NO_FILE;
+}
+
+int new_file_open(const char *path, struct new_file *ret_file)
+{
+	const char *name = last_component(path);
+	struct new_file file = NO_FILE;
+	int ret;
+
+	if (!*path)
+		return -ENOENT;
+	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return -EISDIR;
+	file.name = strdup(name);
+	file.directory_fd = file.name ? open_directory_of(path) : -ENOMEM;
+	ret = file.directory_fd < 0 ? file.directory_fd : check_free(&file);
+	if (ret == 0)
+		ret = open_stream(&file);
+	if (ret < 0) {
+		new_file_free(&file);
+		return ret;
+	}
+	*ret_file = file;
+	return 0;
+}
+
+void new_file_print(struct new_file *file, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vfprintf(file->stream, format, arguments) < 0 && !file->error)
+		file->error = -errno;
+	va_end(arguments);
+}
+
+/* The file that has none yet. */
+static int give_first_name(const struct new_file *file)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", file->fd);
+	if (linkat(file->own_descriptors, number, file->directory_fd, file->name,
+		   AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
+/* Where a file system does not know the flag, a second name does the same. */
+static int change_name(const struct new_file *file)
+{
+	const int fd = file->directory_fd;
+
+	if (renameat2(fd, file->temporary, fd, file->name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(fd, file->temporary, fd, file->name, 0) < 0)
+		return -errno;
+	unlinkat(fd, file->temporary, 0);
+	return 0;
+}
+
+/* Somebody can have moved it away. */
+static void find_left(const struct new_file *file, struct descriptor_place *ret_left)
+{
+	struct stat status;
+
+	if (fstat(file->fd, &status) == 0 && status.st_nlink)
+		descriptor_place_of(file->fd, ret_left);
+}
+
+int new_file_finish(struct new_file *file, struct descriptor_place *ret_left)
+{
+	int ret = file->error;
+
+	*ret_left = (struct descriptor_place){ 0 };
+	if (fclose(file->stream) && ret == 0)
+		ret = -errno;
+	if (ret == 0)
+		ret = *file->temporary ? change_name(file) : give_first_name(file);
+	if (ret < 0) {
+		remove_unfinished(file);
+		find_left(file, ret_left);
+	}
+	new_file_free(file);
+	return ret;
+}

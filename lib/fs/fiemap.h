@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_FIEMAP_H
+#define FASTPATH_FIEMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/fiemap.h>
+
+#include "base/byte-range.h"
+
+/* One extent of a file as FS_IOC_FIEMAP reports it. Offsets and lengths in bytes. */
+struct mapped_extent {
+	uint64_t offset;
+	/* btrfs' logical address; 0 where there is none (delalloc, inline) */
+	uint64_t bytenr;
+	uint64_t length;
+	/* FIEMAP_EXTENT_* */
+	uint32_t flags;
+};
+
+/*
+ * Check the kernel's answer to one FS_IOC_FIEMAP call before any of it is used.
+ * BUFFER holds a struct fiemap with its extents, SIZE bytes in all.
+ * Returns 0, or -EPROTO: more extents than the buffer holds, an extent that
+ * overflows, or extents that overlap or are out of order.
+ * Rests on Documentation/filesystems/fiemap.rst.
+ */
+int fiemap_check_answer(const void *buffer, size_t size);
+
+struct fiemap_iter;
+
+/*
+ * A reusable iterator; its buffer is what it owns, however many extents pass.
+ * Returns 0, or -ENOMEM. The caller frees it with fiemap_iter_free().
+ */
+int fiemap_iter_new(struct fiemap_iter **ret_iter);
+void fiemap_iter_free(struct fiemap_iter *iter);
+void fiemap_iter_freep(struct fiemap_iter **iter);
+
+/*
+ * Start over with the extents of FD that touch RANGE. FD stays the caller's.
+ * FIEMAP_FLAGS are FIEMAP_FLAG_*.
+ */
+void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range,
+		       uint32_t fiemap_flags);
+
+/*
+ * The next extent, in ascending order and never overlapping the one before.
+ * An extent is cut where an earlier one already covered its start, which happens
+ * when the file changes between two calls; extents of length 0 are left out.
+ * Extents are not cut to the range (see mapped_extent_clip()).
+ *
+ * Returns 1 with an extent, 0 at the end (at once for a range after where any file of the
+ * file system ends, for which the kernel says EFBIG), or a negative errno: -EOPNOTSUPP or
+ * -ENOTTY where the file system has no FIEMAP, -EPROTO for a broken answer or one that makes no
+ * progress, or what the ioctl gave.
+ * Rests on FS_IOC_FIEMAP (fs/ioctl.c, fs/btrfs/fiemap.c; before 6.9 extent_io.c).
+ */
+int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent);
+
+/* FS_IOC_FIEMAP calls made since fiemap_iter_start(). */
+uint64_t fiemap_iter_calls(const struct fiemap_iter *iter);
+
+/*
+ * Count the extents of FD that touch RANGE with a call that has no room for them, for
+ * which the kernel maps the file but skips the check for shared extents.
+ * Returns 0, or a negative errno as fiemap_iter_next().
+ */
+int fiemap_count(int fd, struct byte_range range, uint32_t *ret_count);
+
+/*
+ * Cut EXTENT to RANGE. The bytenr moves with the start, except for encoded
+ * (compressed) extents, whose bytes have no address of their own. What is cut at its end is no
+ * longer the last extent.
+ * Returns 1, or 0 if nothing is left of it (then EXTENT is unchanged).
+ */
+int mapped_extent_clip(struct mapped_extent *extent, struct byte_range range);
+
+#endif

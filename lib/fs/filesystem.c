@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <btrfs/ioctl.h>
+
+#include "base/retry-ioctl.h"
+#include "fs/filesystem.h"
+
+int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
+{
+	struct btrfs_ioctl_fs_info_args info = { 0 };
+	int ret;
+
+	ret = retry_ioctl(fd, BTRFS_IOC_FS_INFO, &info, sizeof(info));
+	if (ret < 0)
+		return ret;
+	memcpy(ret_fsid, info.fsid, FSID_SIZE);
+	return 0;
+}
+
+int filesystem_commit(int fd)
+{
+	uint64_t transaction = 0;
+	int ret;
+
+	ret = retry_ioctl(fd, BTRFS_IOC_START_SYNC, &transaction, 0);
+	if (ret == 0)
+		ret = retry_ioctl(fd, BTRFS_IOC_WAIT_SYNC, &transaction,
+				  sizeof(transaction));
+	return ret < 0 ? ret : 0;
+}
+
+char *filesystem_id_text(char text[FSID_TEXT_SIZE], const uint8_t fsid[FSID_SIZE])
+{
+	char *out = text;
+
+	for (int i = 0; i < FSID_SIZE; i++)
+		out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
+			       fsid[i]);
+	return text;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_SUBVOLUME_H
+#define FASTPATH_SUBVOLUME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <btrfsutil.h>
+
+#include "fs/filesystem.h"
+
+/*
+ * What a call of libbtrfsutil returned, as a negative errno, or 0. The library leaves the reason in
+ * errno where there is one; errno is to be 0 before a call that may fail without.
+ */
+int subvolume_errno(enum btrfs_util_error error);
+
+/*
+ * The id of the subvolume that holds FD. Needs no privilege.
+ * Returns 0, or a negative errno (-ENOTTY where the file system is not btrfs).
+ * Rests on BTRFS_IOC_INO_LOOKUP through libbtrfsutil.
+ */
+int subvolume_id_of(int fd, uint64_t *ret_subvolid);
+
+/* Whether FD is the root directory of a subvolume: 1, 0, or a negative errno as above. */
+int subvolume_is_root(int fd);
+
+/*
+ * The transaction of the last snapshot taken of subvolume SUBVOLID, 0 if there was none.
+ * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such subvolume, -EPROTO.
+ * Rests on struct btrfs_root_item, by BTRFS_IOC_TREE_SEARCH_V2.
+ */
+int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction);
+
+#define SUBVOLUME_UUID_SIZE 16
+
+/* What the root tree holds of a subvolume. UUIDs that it does not have are zero. */
+struct subvolume_root {
+	uint8_t uuid[SUBVOLUME_UUID_SIZE];
+	/* of the one that it was a snapshot of */
+	uint8_t parent_uuid[SUBVOLUME_UUID_SIZE];
+	/* the transaction of its last change */
+	uint64_t ctransid;
+	/* of its tree: all the blocks of metadata, each one once */
+	uint64_t tree_bytes;
+	bool read_only;
+};
+
+/* Look subvolume SUBVOLID up in the root tree. Errors as above. */
+int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root);
+
+/*
+ * The id of the subvolume UUID.
+ * Returns 0, -ENOENT if there is none (any more), or as above. Rests on the UUID tree.
+ */
+int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid);
+
+/*
+ * Whether one of two subvolumes was made of the other or both of the same one, by snapshots,
+ * however many are between them. Those that are deleted cannot be followed any further.
+ * Returns 1, 0, or a negative errno as above.
+ */
+int subvolumes_are_related(int fd, uint64_t a, uint64_t b);
+
+/*
+ * The path of subvolume SUBVOLID from the top level of the file system of FD, "/" for the top
+ * level itself. The caller frees it.
+ * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT (deleted, not yet cleaned up), -ENOMEM.
+ */
+int subvolume_path(int fd, uint64_t subvolid, char **ret_path);
+
+/*
+ * Open the root of subvolume SUBVOLID, whose path is PATH, through any mount that shows it. No
+ * symbolic link is followed, and below the mount no other one is entered.
+ * Returns a descriptor and the directory, both the caller's, or -ENOENT where no mount does.
+ * Rests on /proc/self/mountinfo through libmount.
+ */
+int subvolume_open_mounted(const uint8_t fsid[FSID_SIZE], uint64_t subvolid, const char *path,
+			   char **ret_directory);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_TREE_BATCH_H
+#define FASTPATH_TREE_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fs/tree-search.h"
+
+struct tree_key {
+	uint64_t objectid;
+	uint32_t type;
+	uint64_t offset;
+};
+
+/* Less than, equal to or greater than 0 as A sorts before, with or behind B. */
+int tree_key_compare(const struct tree_key *a, const struct tree_key *b);
+
+struct tree_batch;
+
+/*
+ * A few neighbouring items of a b-tree, asked for in one call, whatever their objectids and types:
+ * for questions that one item answers, and often the next one too. ROOM is for the items of an
+ * answer and their headers, in bytes; it bounds what a question costs.
+ * Returns 0, or -ENOMEM. Freed with tree_batch_free().
+ */
+int tree_batch_new(struct tree_batch **ret_batch, size_t room);
+void tree_batch_free(struct tree_batch *batch);
+void tree_batch_freep(struct tree_batch **batch);
+
+/*
+ * Ask for the items of tree TREE_ID from key MIN to MAX, MOST of them at most, on the file system
+ * of FD. There are fewer where ROOM is used up; none means that there is none.
+ * Returns 0, or a negative errno as tree_search_next(); then the batch is empty.
+ * Rests on BTRFS_IOC_TREE_SEARCH_V2 (fs/btrfs/ioctl.c).
+ */
+int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct tree_key min,
+		     struct tree_key max, uint32_t most);
+
+/*
+ * The next item of the answer. One too large for ROOM comes alone, with its size but without its
+ * data (NULL): the kernel says how much it would have needed and copies the header.
+ * Returns 1, 0 behind the last one, or -EPROTO for a broken answer, which ends the batch.
+ */
+int tree_batch_next(struct tree_batch *batch, struct tree_item *ret_item);
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+#include <linux/magic.h>
+
+#include "base/cleanup.h"
+#include "base/filesystem-type.h"
+#include "base/retry-ioctl.h"
+#include "base/write-at.h"
+#include "nocow/scratch-file.h"
+
+/*
+ * The directory may hand its own attributes down, hence both ways. NOCOW and compression exclude
+ * each other, and the kernel does not exchange one for the other in one call.
+ */
+static int set_nocow(int fd, bool nocow)
+{
+	unsigned int flags = 0;
+	int ret;
+
+	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags, 0);
+	if (ret < 0)
+		return ret;
+	flags &= ~(FS_NOCOW_FL | FS_COMPR_FL | FS_NOCOMP_FL);
+	ret = retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
+	if (ret < 0 || !nocow)
+		return ret;
+	flags |= FS_NOCOW_FL;
+	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
+}
+
+static int fill(int fd, uint64_t size)
+{
+	CLEANUP_FREE char *block = NULL;
+	int ret;
+
+	if (posix_memalign((void **)&block, SCRATCH_BLOCK, SCRATCH_BLOCK))
+		return -ENOMEM;
+	memset(block, 0x5a, SCRATCH_BLOCK);
+	for (uint64_t offset = 0; offset < size; offset += SCRATCH_BLOCK) {
+		ret = write_at(fd, block, SCRATCH_BLOCK, offset);
+		if (ret < 0)
+			return ret;
+	}
+	return 0;
+}
+
+static int prepare(int fd, enum scratch_kind kind, uint64_t size)
+{
+	int ret;
+
+	ret = set_nocow(fd, kind == SCRATCH_NOCOW);
+	if (ret < 0)
+		return ret;
+	while (fallocate(fd, 0, 0, size) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (kind == SCRATCH_NOCOW) {
+		ret = fill(fd, size);
+		if (ret < 0)
+			return ret;
+	}
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
+int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t size)
+{
+	CLEANUP_CLOSE int directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct statfs filesystem;
+	int fd, ret;
+
+	if (directory_fd < 0 || fstatfs(directory_fd, &filesystem) < 0)
+		return -errno;
+	if (!filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC))
+		return -ENOTTY;
+	/* O_EXCL: nobody can give it a name later. */
+	fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	ret = prepare(fd, kind, size);
+	if (ret < 0) {
+		close(fd);
+		return ret;
+	}
+	return fd;
+}

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/record-sort.h"
+#include "base/saturating-add.h"
+#include "fs/backref.h"
+#include "sharing/extent-owners.h"
+
+#define MEMORY (16 * 1024 * 1024)
+#define EXTENTS_PER_PROGRESS 256
+
+/* All that the file has of one data extent. */
+struct held_extent {
+	uint64_t bytenr;
+	uint64_t bytes;
+	uint64_t flagged_shared;
+};
+
+struct extent_owners {
+	uint64_t subvolid;
+	uint64_t inode;
+	struct record_sort *held;
+	/* tsearch() tree of struct extent_owner, and the same in order */
+	void *tree;
+	struct extent_owner **list;
+	size_t count;
+	uint64_t incomplete_count;
+};
+
+static int compare_held(const void *a, const void *b)
+{
+	const struct held_extent *x = a, *y = b;
+
+	return (x->bytenr > y->bytenr) - (x->bytenr < y->bytenr);
+}
+
+static bool merge_held(void *record, const void *next)
+{
+	struct held_extent *held = record;
+	const struct held_extent *same = next;
+
+	if (held->bytenr != same->bytenr)
+		return false;
+	held->bytes = saturating_add(held->bytes, same->bytes);
+	held->flagged_shared |= same->flagged_shared;
+	return true;
+}
+
+static const struct record_sort_ops held_ops = {
+	.record_size = sizeof(struct held_extent),
+	.compare = compare_held,
+	.merge = merge_held,
+};
+
+int extent_owners_new(struct extent_owners **ret_owners, uint64_t subvolid, uint64_t inode)
+{
+	struct extent_owners *owners = calloc(1, sizeof(*owners));
+	int ret;
+
+	if (!owners)
+		return -ENOMEM;
+	ret = record_sort_new(&owners->held, &held_ops, MEMORY);
+	if (ret < 0) {
+		free(owners);
+		return ret;
+	}
+	owners->subvolid = subvolid;
+	owners->inode = inode;
+
+	*ret_owners = owners;
+	return 0;
+}
+
+void extent_owners_free(struct extent_owners *owners)
+{
+	if (!owners)
+		return;
+	record_sort_free(owners->held);
+	tdestroy(owners->tree, free);
+	free(owners->list);
+	free(owners);
+}
+
+void extent_owners_freep(struct extent_owners **owners)
+{
+	extent_owners_free(*owners);
+}
+
+void extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
+		       uint64_t bytes, bool flagged_shared)
+{
+	struct held_extent held = {
+		.bytenr = extent->disk_bytenr,
+		.bytes = bytes,
+		.flagged_shared = flagged_shared,
+	};
+
+	record_sort_add(owners->held, &held);
+}
+
+static int compare_owners(const void *a, const void *b)
+{
+	const struct extent_owner *x = a, *y = b;
+
+	if (x->subvolid != y->subvolid)
+		return x->subvolid < y->subvolid ? -1 : 1;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static int credit_owner(struct extent_owners *owners, uint64_t subvolid, uint64_t inode,
+			uint64_t bytes)
+{
+	struct extent_owner key = { .subvolid = subvolid, .inode = inode };
+	struct extent_owner *owner;
+	void *node;
+
+	node = tfind(&key, &owners->tree, compare_owners);
+	if (!node) {
+		owner = malloc(sizeof(*owner));
+		if (!owner)
+			return -ENOMEM;
+		*owner = key;
+		node = tsearch(owner, &owners->tree, compare_owners);
+		if (!node) {
+			free(owner);
+			return -ENOMEM;
+		}
+		owners->count++;
+	}
+
+	owner = *(struct extent_owner **)node;
+	owner->extent_count++;
+	owner->bytes = saturating_add(owner->bytes, bytes);
+	return 0;
+}
+
+static int compare_refs(const void *a, const void *b)
+{
+	const struct extent_ref *x = a, *y = b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static int credit_refs(struct extent_owners *owners, const struct held_extent *held,
+		       struct extent_ref *refs, size_t count, uint64_t *ret_other_owner_count)
+{
+	uint64_t other_owner_count = 0;
+	size_t own_refs = 0;
+	int ret;
+
+	qsort(refs, count, sizeof(*refs), compare_refs);
+	for (size_t i = 0; i < count; i++) {
+		if (refs[i].root == owners->subvolid && refs[i].inode == owners->inode) {
+			own_refs++;
+			continue;
+		}
+		if (i && compare_refs(&refs[i - 1], &refs[i]) == 0)
+			continue;
+		other_owner_count++;
+		ret = credit_owner(owners, refs[i].root, refs[i].inode, held->bytes);
+		if (ret < 0)
+			return ret;
+	}
+
+	/* Several references alone do not mean shared: an overwrite in its middle splits one. */
+	if (!other_owner_count && own_refs > 1 && held->flagged_shared) {
+		ret = credit_owner(owners, owners->subvolid, owners->inode, held->bytes);
+		if (ret < 0)
+			return ret;
+		other_owner_count = 1;
+	}
+
+	*ret_other_owner_count = other_owner_count;
+	return 0;
+}
+
+static int resolve_extent(struct extent_owners *owners, struct backref_query *query, int fd,
+			  const struct held_extent *held, const struct extent_owners_ops *ops,
+			  void *data)
+{
+	struct owner_disagreement disagreement = {
+		.bytenr = held->bytenr,
+		.flagged_shared = held->flagged_shared,
+	};
+	struct extent_ref *refs;
+	bool complete;
+	size_t count;
+	int ret;
+
+	ret = backref_query_extent(query, fd, held->bytenr, &refs, &count, &complete);
+	if (ret == -ENOENT)
+		return 0;
+	if (ret < 0)
+		return ret;
+	if (!complete)
+		owners->incomplete_count++;
+
+	ret = credit_refs(owners, held, refs, count, &disagreement.other_owner_count);
+	if (ret < 0)
+		return ret;
+	if ((disagreement.other_owner_count > 0) != disagreement.flagged_shared)
+		ops->disagreement(data, &disagreement);
+	return 0;
+}
+
+static void append_to_list(const void *node, VISIT which, void *closure)
+{
+	struct extent_owner ***next = closure;
+
+	if (which == postorder || which == leaf)
+		*(*next)++ = *(struct extent_owner *const *)node;
+}
+
+static int compare_bytes_falling(const void *a, const void *b)
+{
+	const struct extent_owner *x = *(struct extent_owner *const *)a;
+	const struct extent_owner *y = *(struct extent_owner *const *)b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return compare_owners(x, y);
+}
+
+static int make_list(struct extent_owners *owners)
+{
+	struct extent_owner **next;
+
+	owners->list = calloc(owners->count + 1, sizeof(struct extent_owner *));
+	if (!owners->list)
+		return -ENOMEM;
+	next = owners->list;
+	twalk_r(owners->tree, append_to_list, &next);
+	qsort(owners->list, owners->count, sizeof(struct extent_owner *), compare_bytes_falling);
+	return 0;
+}
+
+int extent_owners_sort(struct extent_owners *owners)
+{
+	return record_sort_finish(owners->held);
+}
+
+int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
+			  void *data)
+{
+	CLEANUP(backref_query_freep) struct backref_query *query = NULL;
+	struct held_extent held;
+	uint64_t asked = 0;
+	int ret;
+
+	ret = backref_query_new(&query);
+	if (ret < 0)
+		return ret;
+	while ((ret = record_sort_next(owners->held, &held)) > 0) {
+		ret = resolve_extent(owners, query, fd, &held, ops, data);
+		if (ret < 0)
+			return ret;
+		if (++asked % EXTENTS_PER_PROGRESS == 0)
+			ops->progress(data, asked);
+	}
+	if (ret < 0)
+		return ret;
+
+	return make_list(owners);
+}
+
+const struct extent_owner *const *extent_owners_list(const struct extent_owners *owners,
+						     size_t *ret_count)
+{
+	*ret_count = owners->count;
+	return (const struct extent_owner *const *)owners->list;
+}
+
+uint64_t extent_owners_incomplete_count(const struct extent_owners *owners)
+{
+	return owners->incomplete_count;
+}
+
+const char *extent_owners_failed_in(const struct extent_owners *owners)
+{
+	return record_sort_failed_in(owners->held);
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# shellcheck disable=SC1091,SC2154 # what common.sh and make set
+# The rooms of lib/ and cmds/ include only what lies below them.
+. "$top_srcdir/tests/docs/common.sh"
+
+# includes FILE...: the headers of the tree that they include, FILE<tab>HEADER a line
+includes()
+{
+	for file; do
+		sed -n "s|^#include \"\\([^\"]*\\)\".*|${file#"$top_srcdir"/}	\\1|p" "$file"
+	done | grep -v '	config\.h$'
+}
+
+# only DIRECTORY ALLOWED: fails with each include of DIRECTORY's files that ALLOWED, a regular expression, does not match
+only()
+{
+	set -- "$2" "$top_srcdir/$1"/*.c "$top_srcdir/$1"/*.h
+	allowed=$1
+	shift
+	files=$(for file; do [ ! -e "$file" ] || echo "$file"; done)
+	[ -n "$files" ] || { echo "no files"; return 1; }
+	# shellcheck disable=SC2086 # words
+	found=$(includes $files)
+	[ -n "$found" ] || { echo "nothing is included"; return 1; }
+	! printf '%s\n' "$found" | grep -vE "	($allowed)\$"
+}
+
+features='sharing seek fsync send nocow'
+
+check "lib/base knows no other room" only lib/base 'base/[^/]*'
+check "lib/fs knows base alone" only lib/fs '(base|fs)/[^/]*'
+for room in $features; do
+	check "lib/$room knows no other feature" only "lib/$room" "(base|fs|$room)/[^/]*"
+done
+check "lib/probe knows lib alone" only lib/probe "(base|fs|$(echo "$features" | tr ' ' '|')|probe)/[^/]*"
+check "cmds/ui knows no command" only cmds/ui '[a-z]+/[^/]*'
+
+# no_other_command FILE: it includes rooms, and of cmds/ what belongs to it or to all
+no_other_command()
+{
+	name=$(basename "$1")
+	! includes "$1" | cut -f 2 | grep -v / | grep -vxE 'commands\.h' | while read -r header; do
+		case ${name%.c} in
+		"${header%.h}" | "${header%.h}"-*) ;;
+		*) case ${header%.h} in "${name%.c}"-*) ;; *) echo "$header" ;; esac ;;
+		esac
+	done | grep .
+}
+
+for file in "$top_srcdir"/cmds/*.c; do
+	case $file in
+	# the table of commands, and the front end
+	*/dispatch.c | */main.c | */btrfs.c) continue ;;
+	esac
+	check "${file#"$top_srcdir"/} knows no other command" no_other_command "$file"
+done
+finish
