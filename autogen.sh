@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # Makes ./configure from a git checkout.
 set -e
 cd "$(dirname "$0")"

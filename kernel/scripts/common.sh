@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
 # What the scripts of this folder share. Source it; $0 is the script that was called.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # quickstart, with a package manager, a configure and a make that only say what they were asked.
 
 bats_require_minimum_version 1.5.0

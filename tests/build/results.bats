@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # results, on records as automake's driver for TAP writes them.
 
 bats_require_minimum_version 1.5.0

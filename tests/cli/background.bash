@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
 # A log-stats that runs beside its test. What a test does to it does not depend on time: it is stopped
 # meanwhile, however slow the machine is.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
 # What every command test stands on: the programs just built, and a btrfs on a loop device.
 #

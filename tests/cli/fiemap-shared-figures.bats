@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # fiemap-shared on generated trees: every figure against another tool's.
 # FASTPATH_SEEDS="3 4" tries more trees.
 

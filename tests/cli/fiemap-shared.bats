@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # fiemap-shared: what it prints, what it looks at, and how it fails.
 
 # bats runs each test in a subshell, which is what it should do

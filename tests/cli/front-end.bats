@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # The front end: btrfs-progs behind it behaves as without it, and our commands join its own.
 # shellcheck disable=SC2016 # many of these single quotes hold a script for another shell
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # log-stats: what it counts beside what it is made to see, what it leaves behind, and how it fails.
 
 # bats runs each test in a subshell, which is what it should do

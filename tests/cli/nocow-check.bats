@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # nocow-check: what it prints, and that what it predicts is what happens.
 
 # bats runs each test in a subshell, which is what it should do; its run sets what nobody else does;

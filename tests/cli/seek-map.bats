@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # seek-map: its map beside a scan of the bytes and beside other tools, what it times, and how it fails.
 
 # bats runs each test in a subshell, which is what it should do

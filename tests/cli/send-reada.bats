@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # send-reada: its counts beside btrfs receive --dump, its estimates beside real streams, and how it fails.
 
 # bats runs each test in a subshell, which is what it should do

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # status: what it says of the running kernel, beside what the kernel and the script say.
 
 bats_require_minimum_version 1.5.0

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh disable=SC2034 # variables for the tests
 # What the documentation tests stand on: TAP, and what there is to be documented.
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # complete.bash BASH-COMPLETION LINE [FILE...]: what bash offers at the end of LINE, one a line, after
 # it has read FILE...; what is not there then is loaded as bash does when it is first needed.
 

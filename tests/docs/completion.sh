@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck disable=SC1091,SC2154 # what common.sh and make set
 # What bash completes, with the completion of btrfs-progs and without.
 . "$top_srcdir/tests/docs/common.sh"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck disable=SC1091,SC2154 # what common.sh and make set
 # The rooms of lib/ and cmds/ include only what lies below them.
 . "$top_srcdir/tests/docs/common.sh"

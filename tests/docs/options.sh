@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # shellcheck disable=SC1091,SC2154 # what common.sh and make set
 # Every option that --help shows is in the manual page and in the completion, and the other way round.
 . "$top_srcdir/tests/docs/common.sh"

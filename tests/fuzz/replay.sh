@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # Runs every fuzz target on its corpus, a line of TAP for each.
 # Both kinds of target, with libFuzzer and without, take the files as arguments.
 # EMULATOR runs targets that were built for another processor.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # The front end where btrfs-progs should be and is not, and programs that are started without their
 # standard files.
 # bats runs each test in a subshell; scripts stand in single quotes

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # log-stats as root in a directory of somebody else: what is planted at --json-samples, and what
 # becomes of the folder when it is renamed and exchanged.
 # bats' run sets stderr; scripts stand in single quotes; loops count attempts

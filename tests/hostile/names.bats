@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # What users and files are called, and what is typed, may not change a terminal or what is read on it.
 
 bats_require_minimum_version 1.5.0

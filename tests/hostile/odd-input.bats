@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # What a file system, a stream or an option may hold although nobody expects it.
 
 # bats' run sets stderr

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # fiemap-shared --owners as root: the directories through which a subvolume is found belong to others.
 
 bats_require_minimum_version 1.5.0

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # Signals at random moments: each command ends, and leaves nothing behind, whoever reads or does not.
 
 bats_require_minimum_version 1.5.0

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # status --measure in a directory of another user, who replaces whatever appears there meanwhile.
 
 bats_require_minimum_version 1.5.0

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # Walks over directories whose owner renames and exchanges what is in them meanwhile.
 
 # bats runs each test in a subshell, which is what it should do

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # apply, on a kernel source of three files and patches of its own.
 
 # bats runs each test in a subshell, which is what it should do

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # check-kernel, with tests, kernels and guests of its own that do nothing.
 
 # bats runs each test in a subshell, which is what it should do

@@ -1,4 +1,5 @@
 #!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
 # The commands while answers of the kernel are falsified, and whether check-falsified would notice.
 
 bats_require_minimum_version 1.5.0
