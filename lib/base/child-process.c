@@ -3,10 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,46 +24,6 @@ static int wait_for(pid_t pid, int *ret_wait_status)
 	}
 	*ret_wait_status = status;
 	return 0;
-}
-
-int child_run(const char *path, char *const *argv, int *ret_wait_status)
-{
-	pid_t pid;
-	int ret;
-
-	ret = posix_spawn(&pid, path, NULL, NULL, argv, environ);
-	return ret ? -ret : wait_for(pid, ret_wait_status);
-}
-
-/* The output goes to its place first: OUTPUT may be one of the other standard files. */
-static int redirect(posix_spawn_file_actions_t *actions, int output, int output_as)
-{
-	int other = output_as == STDOUT_FILENO ? STDERR_FILENO : STDOUT_FILENO;
-	int ret;
-
-	ret = posix_spawn_file_actions_adddup2(actions, output, output_as);
-	if (!ret)
-		ret = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY,
-						       0);
-	if (!ret)
-		ret = posix_spawn_file_actions_addopen(actions, other, "/dev/null", O_WRONLY, 0);
-	return -ret;
-}
-
-static int spawn_into(const char *path, char *const *argv, int output, int output_as,
-		      pid_t *ret_pid)
-{
-	posix_spawn_file_actions_t actions;
-	int ret;
-
-	ret = -posix_spawn_file_actions_init(&actions);
-	if (ret < 0)
-		return ret;
-	ret = redirect(&actions, output, output_as);
-	if (ret == 0)
-		ret = -posix_spawn(ret_pid, path, &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return ret;
 }
 
 static int read_all(int fd, char *buffer, size_t size, size_t *ret_length)
@@ -84,16 +45,147 @@ static int read_all(int fd, char *buffer, size_t size, size_t *ret_length)
 	return 0;
 }
 
-/* OUTPUT_AS is the standard file of the program that RET_FD reads from. */
-static int spawn_with_pipe(const char *path, char *const *argv, int output_as, int *ret_fd,
-			   pid_t *ret_pid)
+/* -- the start -- */
+
+struct start {
+	const char *path;
+	char *const *argv;
+	/* what becomes the standard file OUTPUT_AS; -1: the standard files are this process's */
+	int output;
+	int output_as;
+	/* what the program has open besides, -1: nothing */
+	int inherited;
+};
+
+static int place(int fd, int as)
+{
+	/* dup2() would leave it as it is, and it would be closed. */
+	if (fd == as)
+		return fcntl(fd, F_SETFD, 0);
+	return dup2(fd, as);
+}
+
+static int place_null(int flags, int as)
+{
+	int fd = open("/dev/null", flags | O_CLOEXEC);
+
+	return fd < 0 ? -1 : place(fd, as);
+}
+
+/* The output goes to its place first: OUTPUT may be one of the other standard files. */
+static int redirect(const struct start *start)
+{
+	int other = start->output_as == STDOUT_FILENO ? STDERR_FILENO : STDOUT_FILENO;
+
+	if (start->output < 0)
+		return 0;
+	if (place(start->output, start->output_as) < 0)
+		return -1;
+	return place_null(O_RDONLY, STDIN_FILENO) < 0 ? -1 : place_null(O_WRONLY, other);
+}
+
+static int keep_open(int fd)
+{
+	return fd < 0 ? 0 : fcntl(fd, F_SETFD, 0);
+}
+
+static void reset_handlers(void)
+{
+	const struct sigaction reset = { .sa_handler = SIG_DFL };
+	struct sigaction action;
+
+	for (int signal = 1; signal < NSIG; signal++)
+		if (sigaction(signal, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaction(signal, &reset, NULL);
+}
+
+/* With PARENT this process ends, too; by SIGKILL, which is not blocked. */
+static void end_with(pid_t parent)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+}
+
+/*
+ * In the child, whose signals are all blocked. What fails goes to REPORT as an errno: that is no
+ * standard file which redirect() takes away, as the ends of two pipes were opened before it.
+ */
+static void __attribute__((noreturn))
+become(const struct start *start, pid_t parent, const sigset_t *mask, int report)
+{
+	int err;
+
+	end_with(parent);
+	reset_handlers();
+	if (keep_open(start->inherited) >= 0 && redirect(start) >= 0) {
+		sigprocmask(SIG_SETMASK, mask, NULL);
+		execve(start->path, start->argv, environ);
+	}
+	err = errno;
+	while (write(report, &err, sizeof(err)) < 0 && errno == EINTR)
+		;
+	_exit(EXIT_FAILURE);
+}
+
+/* Nothing where the program was executed, which closed the other end. */
+static int read_report(int report)
+{
+	size_t length;
+	int err, ret;
+
+	ret = read_all(report, (char *)&err, sizeof(err), &length);
+	if (ret < 0)
+		return ret;
+	return length == sizeof(err) ? -err : 0;
+}
+
+/* posix_spawn() cannot have the program end with this process. */
+static int fork_into(const struct start *start, int report, pid_t *ret_pid)
+{
+	sigset_t all, mask;
+	pid_t parent = getpid();
+	int ret = 0;
+
+	/* No handler of this process is to run in the child. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &mask);
+	*ret_pid = fork();
+	if (*ret_pid == 0)
+		become(start, parent, &mask, report);
+	if (*ret_pid < 0)
+		ret = -errno;
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return ret;
+}
+
+static int spawn(const struct start *start, pid_t *ret_pid)
+{
+	int report[2], wait_status, ret;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return -errno;
+	ret = fork_into(start, report[1], ret_pid);
+	close(report[1]);
+	if (ret == 0) {
+		ret = read_report(report[0]);
+		if (ret < 0)
+			wait_for(*ret_pid, &wait_status);
+	}
+	close(report[0]);
+	return ret;
+}
+
+/* Sets its output, and RET_FD to what reads from that. */
+static int spawn_with_pipe(struct start *start, int *ret_fd, pid_t *ret_pid)
 {
 	int ends[2];
 	int ret;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	ret = spawn_into(path, argv, ends[1], output_as, ret_pid);
+	start->output = ends[1];
+	ret = spawn(start, ret_pid);
 	close(ends[1]);
 	if (ret < 0) {
 		close(ends[0]);
@@ -101,6 +193,18 @@ static int spawn_with_pipe(const char *path, char *const *argv, int output_as, i
 	}
 	*ret_fd = ends[0];
 	return 0;
+}
+
+/* -- to the end -- */
+
+int child_run(const char *path, char *const *argv, int *ret_wait_status)
+{
+	const struct start start = { .path = path, .argv = argv, .output = -1, .inherited = -1 };
+	pid_t pid;
+	int ret;
+
+	ret = spawn(&start, &pid);
+	return ret < 0 ? ret : wait_for(pid, ret_wait_status);
 }
 
 static int drain(int fd)
@@ -115,14 +219,20 @@ static int drain(int fd)
 	return ret;
 }
 
-int child_run_errors(const char *path, char *const *argv, char *buffer, size_t size,
+int child_run_errors(const char *path, char *const *argv, int inherited, char *buffer, size_t size,
 		     size_t *ret_length, int *ret_wait_status)
 {
+	struct start start = {
+		.path = path,
+		.argv = argv,
+		.output_as = STDERR_FILENO,
+		.inherited = inherited,
+	};
 	int fd = -1, wait_status = 0, ret, waited;
 	size_t length;
 	pid_t pid;
 
-	ret = spawn_with_pipe(path, argv, STDERR_FILENO, &fd, &pid);
+	ret = spawn_with_pipe(&start, &fd, &pid);
 	if (ret < 0)
 		return ret;
 	ret = read_all(fd, buffer, size, &length);
@@ -140,10 +250,16 @@ int child_run_errors(const char *path, char *const *argv, char *buffer, size_t s
 int child_capture(const char *path, char *const *argv, char *buffer, size_t size,
 		  size_t *ret_length)
 {
+	struct start start = {
+		.path = path,
+		.argv = argv,
+		.output_as = STDOUT_FILENO,
+		.inherited = -1,
+	};
 	int fd = -1, wait_status, ret;
 	pid_t pid;
 
-	ret = spawn_with_pipe(path, argv, STDOUT_FILENO, &fd, &pid);
+	ret = spawn_with_pipe(&start, &fd, &pid);
 	if (ret < 0)
 		return ret;
 	ret = read_all(fd, buffer, size, ret_length);

@@ -6,7 +6,8 @@
 
 /*
  * All execute the file PATH with ARGV and this process's environment, without a shell or a
- * search in PATH.
+ * search in PATH. The program gets SIGKILL when this thread ends, however that comes: prctl(2),
+ * PR_SET_PDEATHSIG. What that has started goes on.
  */
 
 /*
@@ -18,9 +19,10 @@ int child_run(const char *path, char *const *argv, int *ret_wait_status);
 
 /*
  * The same with nothing to read, and keep the first SIZE bytes that it writes to standard error.
- * The rest, and what it writes to standard output, is lost.
+ * The rest, and what it writes to standard output, is lost. It has the descriptor INHERITED, by the
+ * same number, which is none of a standard file; -1: none.
  */
-int child_run_errors(const char *path, char *const *argv, char *buffer, size_t size,
+int child_run_errors(const char *path, char *const *argv, int inherited, char *buffer, size_t size,
 		     size_t *ret_length, int *ret_wait_status);
 
 /*

@@ -20,9 +20,8 @@
 
 #define LONGEST (16 * EXERCISE_BLOCK)
 #define FIO_OUTPUT (256 * 1024)
-/* Where fio is in its command line, behind what starts it. */
-#define FIO_ARGUMENT 3
-#define FIO_OPTIONS (FIO_ARGUMENT + 3)
+/* Where there is room for some in its command line. */
+#define FIO_OPTIONS 3
 
 static const unsigned int lengths[EXERCISE_LENGTH_COUNT] = EXERCISE_LENGTHS;
 
@@ -284,20 +283,15 @@ int fio_parse(const char *text, struct written *ret_written)
 	return ret;
 }
 
-/* Runs fio so that it does not outlive this process, where there is setpriv to see to that. */
 static int capture_fio(const char *const *argv, struct written *ret_written)
 {
 	CLEANUP_FREE char *output = malloc(FIO_OUTPUT);
-	CLEANUP_FREE char *setpriv = NULL;
 	size_t length;
 	int ret;
 
 	if (!output)
 		return -ENOMEM;
-	if (program_find("setpriv", &setpriv) < 0)
-		argv += FIO_ARGUMENT;
-	ret = child_capture(setpriv ? setpriv : argv[0], (char *const *)argv, output,
-			    FIO_OUTPUT - 1, &length);
+	ret = child_capture(argv[0], (char *const *)argv, output, FIO_OUTPUT - 1, &length);
 	if (ret < 0)
 		return ret;
 	output[length] = '\0';
@@ -322,7 +316,6 @@ static int run_fio(const char *path, const char *file, uint64_t size, uint64_t d
 {
 	CLEANUP_FREE char *file_option = NULL, *size_option = NULL, *runtime = NULL;
 	const char *argv[] = {
-		"setpriv", "--pdeathsig=TERM", "--",
 		path, "--name=nocow-check", "--thread=1", NULL, NULL, NULL,
 		"--rw=randwrite", "--bssplit=4k/20:8k/20:16k/20:32k/20:64k/20",
 		"--direct=1", "--ioengine=psync", "--fallocate=none",

@@ -119,15 +119,22 @@ static void keep_reason(char said[PROBE_SAID_SIZE], int wait_status)
 		snprintf(said, PROBE_SAID_SIZE, "exit status %d", WEXITSTATUS(wait_status));
 }
 
+/*
+ * By a descriptor of its own, which holds the device: if it outlived this process, the number could
+ * be that of another image by then.
+ */
 static int run_mkfs(struct probe_image *image, const char *program)
 {
-	char *const argv[] = { "mkfs.btrfs", "-q",     "-d",	      "single",
-			       "-m",	     "single", image->device, NULL };
+	char device[PROBE_DEVICE_SIZE];
+	char *const argv[] = { "mkfs.btrfs", "-q",     "-d",   "single",
+			       "-m",	     "single", device, NULL };
 	char said[PROBE_SAID_SIZE];
 	int wait_status, ret;
 	size_t length;
 
-	ret = child_run_errors(program, argv, said, sizeof(said) - 1, &length, &wait_status);
+	snprintf(device, sizeof(device), "/proc/self/fd/%d", image->device_fd);
+	ret = child_run_errors(program, argv, image->device_fd, said, sizeof(said) - 1, &length,
+			       &wait_status);
 	if (ret < 0)
 		return fail(image->failure, "cannot run mkfs.btrfs", ret);
 	if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)

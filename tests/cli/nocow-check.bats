@@ -519,6 +519,35 @@ fake_fio() {
     done
 }
 
+@test "--exercise: fio ends with a run that is killed" {
+    local pid fio attempt used
+
+    mkdir "$MNT/within"
+    used=$(used_bytes)
+    # shellcheck disable=SC2016 # a script
+    fake_fio 'echo $$ >"$STARTED"' 'exec sleep 20'
+    # In a PATH with no program that sees to it.
+    ln -s "$(command -v sleep)" "$BATS_TEST_TMPDIR/bin/sleep"
+    STARTED=$BATS_TEST_TMPDIR/started PATH=$BATS_TEST_TMPDIR/bin \
+        "$FASTPATH" nocow-check -q --exercise "$MNT/within" --size 4M --engine fio >/dev/null 2>&1 3>&- &
+    pid=$!
+    until [ -s "$BATS_TEST_TMPDIR/started" ]; do
+        kill -0 "$pid" || fail "it ran no fio"
+        sleep 0.05
+    done
+    fio=$(<"$BATS_TEST_TMPDIR/started")
+    kill -KILL "$pid"
+    wait "$pid" || true
+    for ((attempt = 0; attempt < 100; attempt++)); do
+        kill -0 "$fio" 2>/dev/null || break
+        sleep 0.05
+    done
+    if kill "$fio" 2>/dev/null; then
+        fail "it goes on"
+    fi
+    expect_nothing_left "$used"
+}
+
 @test "--exercise: no write proves nothing" {
     mkdir "$MNT/within"
     fake_fio 'echo "{\"jobs\": [{\"error\": 0, \"write\": {\"total_ios\": 0, \"io_bytes\": 0, \"runtime\": 0}}]}"'

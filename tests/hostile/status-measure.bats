@@ -224,3 +224,70 @@ PYTHON
         [ -z "$(ls -A "$DIR")" ] || fail "left behind:" "$(ls -A "$DIR")"
     done
 }
+
+# replace_mkfs LINE...: by a shell script, which finds the real one in $MKFS
+replace_mkfs() {
+    MKFS=$(command -v mkfs.btrfs)
+    export MKFS FOLDER=$BATS_TEST_TMPDIR
+    mkdir "$FOLDER/bin"
+    printf '%s\n' '#!/bin/sh' "$@" >"$FOLDER/bin/mkfs.btrfs"
+    chmod +x "$FOLDER/bin/mkfs.btrfs"
+}
+
+# Kills a run whose mkfs.btrfs has written its process id, and sets $mkfs to it and $device to the run's loop device.
+kill_run_in_mkfs() {
+    local pid
+
+    PATH=$FOLDER/bin:$PATH "$FASTPATH" -q status --measure "$DIR" >/dev/null 2>&1 3>&- &
+    pid=$!
+    until [ -s "$FOLDER/started" ]; do
+        kill -0 "$pid" || fail "it ran no mkfs.btrfs"
+        sleep 0.05
+    done
+    mkfs=$(<"$FOLDER/started")
+    device=$(losetup -n -O NAME,BACK-FILE | awk -v folder="$DIR/" 'index($2, folder) == 1 { print $1 }')
+    [ -n "$device" ] || fail "no loop device"
+    kill -KILL "$pid"
+    wait "$pid" || true
+}
+
+# ended PID: before too long
+ended() {
+    local attempt
+
+    for ((attempt = 0; attempt < 100; attempt++)); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+@test "mkfs.btrfs ends with a run that is killed" {
+    # shellcheck disable=SC2016 # a script
+    replace_mkfs 'echo $$ >"$FOLDER/started"' 'exec sleep 20'
+    kill_run_in_mkfs
+    if ! ended "$mkfs"; then
+        kill "$mkfs"
+        fail "it goes on"
+    fi
+    expect_nothing_is_mounted_or_looped
+}
+
+@test "a mkfs.btrfs that goes on nevertheless formats nobody else's image" {
+    local attached=
+
+    # Nobody ends its child.
+    # shellcheck disable=SC2016 # a script
+    replace_mkfs 'until [ -e "$FOLDER/go" ]; do sleep 0.05; done 2>/dev/null && exec "$MKFS" "$@" 2>&1 &' \
+        'echo $! >"$FOLDER/started"' 'wait'
+    truncate -s 1G "$FOLDER/image"
+    kill_run_in_mkfs
+    # Most often it is the next one that anybody gets.
+    ! losetup "$device" "$FOLDER/image" 2>/dev/null || attached=1
+    touch "$FOLDER/go"
+    ended "$mkfs" || fail "it goes on for too long"
+    [ -z "$attached" ] || losetup -d "$device"
+    [ -z "$(tr -d '\0' <"$FOLDER/image" | head -c 1)" ] || fail "the image of another was formatted"
+    [ -z "$attached" ] || fail "the loop device was given away"
+    expect_nothing_is_mounted_or_looped
+}

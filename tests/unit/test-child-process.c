@@ -3,9 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -111,7 +118,7 @@ static void assert_errors(const char *script, size_t size, const char *expected,
 	size_t length;
 
 	assert_true(size <= sizeof(buffer));
-	assert_int_equal(child_run_errors(SHELL, argv, buffer, size, &length, &wait_status), 0);
+	assert_int_equal(child_run_errors(SHELL, argv, -1, buffer, size, &length, &wait_status), 0);
 	assert_int_equal(length, strlen(expected));
 	assert_memory_equal(buffer, expected, length);
 	assert_true(WIFEXITED(wait_status));
@@ -128,20 +135,43 @@ static void test_run_errors(void **state)
 	assert_errors("head -c 200000 /dev/zero | tr '\\0' x >&2 && exit 4", 3, "xxx", 4);
 }
 
-/* A program without standard files hands one of their descriptors to the pipe. */
-static void test_run_errors_with_closed_files(void **state)
+/* Nothing of this is printed: there may be nowhere to print it to. */
+static bool runs_well(void)
 {
-	int saved[3];
+	char *const argv[] = { "sh", "-c", "echo output; echo error >&2", NULL };
+	char *const missing_argv[] = { "name", NULL };
+	char output[16] = "", errors[16] = "";
+	size_t output_length, errors_length;
+	int wait_status;
 
+	if (child_capture(SHELL, argv, output, sizeof(output), &output_length) ||
+	    child_run_errors(SHELL, argv, -1, errors, sizeof(errors), &errors_length, &wait_status))
+		return false;
+	if (child_run_errors("/nonexistent", missing_argv, -1, errors, 0, &errors_length,
+			     &wait_status) != -ENOENT)
+		return false;
+	return strcmp(output, "output\n") == 0 && strcmp(errors, "error\n") == 0;
+}
+
+/* A program without some of the standard files hands their descriptors to the pipes. */
+static void test_closed_files(void **state)
+{
 	(void)state;
-	for (int fd = 0; fd < 3; fd++) {
-		saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
-		close(fd);
-	}
-	assert_errors("echo lost; echo text >&2", 128, "text\n", 0);
-	for (int fd = 0; fd < 3; fd++) {
-		dup2(saved[fd], fd);
-		close(saved[fd]);
+	for (int closed = 0; closed < 8; closed++) {
+		int saved[3];
+		bool well;
+
+		for (int fd = 0; fd < 3; fd++) {
+			saved[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+			if (closed & 1 << fd)
+				close(fd);
+		}
+		well = runs_well();
+		for (int fd = 0; fd < 3; fd++) {
+			dup2(saved[fd], fd);
+			close(saved[fd]);
+		}
+		assert_true(well);
 	}
 }
 
@@ -155,7 +185,8 @@ static void assert_fails(const char *path, int expected)
 
 	assert_int_equal(child_run(path, argv, &wait_status), expected);
 	assert_int_equal(
-		child_run_errors(path, argv, buffer, sizeof(buffer), &length, &wait_status),
+		child_run_errors(path, argv, -1, buffer, sizeof(buffer), &length,
+				 &wait_status),
 		expected);
 	assert_int_equal(child_capture(path, argv, buffer, sizeof(buffer), &length), expected);
 	assert_int_equal(wait_status, 42);
@@ -163,14 +194,147 @@ static void assert_fails(const char *path, int expected)
 	assert_string_equal(buffer, "before");
 }
 
-static void test_cannot_execute(void **state)
+/* None but the one that it is to have. */
+static void test_inherited(void **state)
 {
-	const char *emulator = getenv("EMULATOR");
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	char script[128];
+	char *const argv[] = { "sh", "-c", script, NULL };
+	int wait_status;
+	size_t length;
 
 	(void)state;
-	/* Emulated, posix_spawn() is a fork, of which the program does not learn what became. */
-	if (emulator && *emulator)
-		return;
+	snprintf(script, sizeof(script), "[ -e /proc/self/fd/%d ] && [ ! -e /proc/self/fd/%d ]", fd,
+		 other);
+	assert_int_equal(child_run_errors(SHELL, argv, fd, NULL, 0, &length, &wait_status), 0);
+	assert_int_equal(wait_status, 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(other);
+	close(fd);
+	assert_int_equal(child_run_errors(SHELL, argv, INT_MAX, NULL, 0, &length, &wait_status),
+			 -EBADF);
+}
+
+/* Called by the child before it is the program, in the place of prctl(2). */
+static void (*before_prctl)(void);
+
+int prctl(int option, ...)
+{
+	unsigned long argument;
+	va_list arguments;
+
+	va_start(arguments, option);
+	argument = va_arg(arguments, int);
+	va_end(arguments);
+	if (before_prctl)
+		before_prctl();
+	return syscall(SYS_prctl, option, argument, 0, 0, 0);
+}
+
+static void get_alarm(void)
+{
+	raise(SIGALRM);
+}
+
+/* A signal that comes to the child before it is the program is the program's. */
+static void test_no_handler_in_child(void **state)
+{
+	const struct sigaction action = { .sa_handler = count_alarm };
+	char *const argv[] = { "sh", "-c", "exit 0", NULL };
+	int wait_status;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	before_prctl = get_alarm;
+	assert_int_equal(child_run(SHELL, argv, &wait_status), 0);
+	before_prctl = NULL;
+	assert_true(WIFSIGNALED(wait_status));
+	assert_int_equal(WTERMSIG(wait_status), SIGALRM);
+}
+
+/* Waits for the end of all who have the pipe's other end open, and returns what they wrote. */
+static size_t wait_for_end(int fd, char *buffer, size_t size)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	size_t length = 0;
+	ssize_t count;
+
+	do {
+		assert_int_equal(poll(&poll_fd, 1, 20000), 1);
+		count = read(fd, buffer + length, size - length);
+		assert_true(count >= 0);
+		length += count;
+	} while (count);
+	return length;
+}
+
+/* A process of its own runs a program, which says so in the pipe that is returned. */
+static pid_t run_in_other(int *ret_fd, void (*prepare)(void))
+{
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		char script[64];
+		char *const argv[] = { "sh", "-c", script, NULL };
+		int wait_status;
+
+		close(ends[0]);
+		snprintf(script, sizeof(script), "echo >&%d; exec sleep 60", ends[1]);
+		before_prctl = prepare;
+		child_run(SHELL, argv, &wait_status);
+		_exit(0);
+	}
+	close(ends[1]);
+	*ret_fd = ends[0];
+	return pid;
+}
+
+static void test_ends_with_parent(void **state)
+{
+	char buffer[2];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	pid = run_in_other(&fd, NULL);
+	assert_int_equal(read(fd, buffer, 1), 1);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(wait_for_end(fd, buffer, sizeof(buffer)), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(fd);
+}
+
+static void end_parent(void)
+{
+	pid_t parent = getppid();
+
+	kill(parent, SIGKILL);
+	while (getppid() == parent)
+		usleep(1000);
+}
+
+/* Before it asked to end with its parent, which it then does by itself. */
+static void test_parent_ended_before(void **state)
+{
+	char buffer[2];
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	pid = run_in_other(&fd, end_parent);
+	assert_int_equal(wait_for_end(fd, buffer, sizeof(buffer)), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	close(fd);
+}
+
+static void test_cannot_execute(void **state)
+{
+	(void)state;
 	assert_fails("/nonexistent/program", -ENOENT);
 	assert_fails("/dev/null", -EACCES);
 	assert_fails("/", -EACCES);
@@ -205,7 +369,11 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_run_errors),
-		cmocka_unit_test(test_run_errors_with_closed_files),
+		cmocka_unit_test(test_closed_files),
+		cmocka_unit_test(test_inherited),
+		cmocka_unit_test(test_no_handler_in_child),
+		cmocka_unit_test(test_ends_with_parent),
+		cmocka_unit_test(test_parent_ended_before),
 		cmocka_unit_test(test_cannot_execute),
 		cmocka_unit_test(test_find),
 	};

@@ -212,6 +212,10 @@ static void test_mkfs_fails(void **state)
 	assert_mkfs_fails("echo 'what\nelse' >&2; exit 1", -EIO, "mkfs.btrfs failed", "what");
 	assert_mkfs_fails("exit 3", -EIO, "mkfs.btrfs failed", "exit status 3");
 	assert_mkfs_fails("kill -TERM $$", -EIO, "mkfs.btrfs failed", "ended by signal 15");
+	/* By a descriptor that it has. */
+	assert_mkfs_fails("for device; do :; done\n"
+			  "[ -b \"$device\" ] && echo ${device%[0-9]*} >&2; exit 1",
+			  -EIO, "mkfs.btrfs failed", "/proc/self/fd/");
 	assert_mkfs_fails(NULL, -ENOPKG, "cannot find mkfs.btrfs", "");
 }
 
