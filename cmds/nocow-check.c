@@ -56,6 +56,8 @@ struct arguments {
 	enum scratch_kind scratch;
 	uint64_t size;
 	uint64_t seconds;
+	/* one of the options above was given */
+	bool exercise_options;
 };
 
 enum {
@@ -122,10 +124,30 @@ static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 	return 0;
 }
 
+static error_t parse_exercise_option(struct arguments *arguments, int key, const char *text)
+{
+	switch (key) {
+	case OPTION_SECONDS:
+		return parse_count("seconds", text, MOST_SECONDS, &arguments->seconds);
+	case OPTION_ENGINE:
+		return parse_engine(arguments, text);
+	case OPTION_SCRATCH:
+		return parse_scratch(arguments, text);
+	default:
+		return parse_scratch_size(arguments, text);
+	}
+}
+
 static error_t check_arguments(const struct arguments *arguments)
 {
+	if (arguments->global->done)
+		return 0;
 	if (arguments->summary && arguments->extents) {
 		error("--summary leaves no room for --extents");
+		return EINVAL;
+	}
+	if (arguments->exercise_options && !arguments->exercise) {
+		error("--scratch, --size, --seconds and --engine are for --exercise, which is not given");
 		return EINVAL;
 	}
 	return 0;
@@ -153,13 +175,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->files.paths_optional = true;
 		return 0;
 	case OPTION_SECONDS:
-		return parse_count("seconds", text, MOST_SECONDS, &arguments->seconds);
 	case OPTION_ENGINE:
-		return parse_engine(arguments, text);
 	case OPTION_SCRATCH:
-		return parse_scratch(arguments, text);
 	case OPTION_SIZE:
-		return parse_scratch_size(arguments, text);
+		arguments->exercise_options = true;
+		return parse_exercise_option(arguments, key, text);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->files;
 		state->child_inputs[1] = arguments->global;
@@ -580,16 +600,24 @@ static int report_file_as_text(struct scan *scan, struct findings *findings)
 
 /* -- --check -- */
 
+/* Only what is known. */
 static void complain_of_copies(const struct scan *scan, const struct findings *findings)
 {
-	CLEANUP_FREE char *quoted = quote_name(findings->opened->path);
+	const struct nocow_sums *sums = &findings->sums;
+	uint64_t unknown_bytes = nocow_sums_bytes_of(sums, NOCOW_UNKNOWN);
 	struct size_format format = scan->arguments->global->sizes;
-	char copied[UNITS_TEXT_SIZE], with_checksums[UNITS_TEXT_SIZE];
+	CLEANUP_FREE char *quoted = quote_name(findings->opened->path);
+	char copied[UNITS_TEXT_SIZE], with_checksums[UNITS_TEXT_SIZE], unknown[UNITS_TEXT_SIZE];
 
-	warning("NOCOW file: %s of it would be copied, and %s have checksums: %s",
-		format_size(copied, nocow_sums_bytes_of(&findings->sums, NOCOW_COPIED), format),
-		format_size(with_checksums, findings->sums.csum_bytes, format),
-		quoted ? quoted : "?");
+	format_size(with_checksums, sums->csum_bytes, format);
+	format_size(unknown, unknown_bytes, format);
+	warning("NOCOW file: %s of it would be copied%s%s%s%s%s%s: %s",
+		format_size(copied, nocow_sums_bytes_of(sums, NOCOW_COPIED), format),
+		sums->csum_asked_bytes ? ", and " : "",
+		sums->csum_asked_bytes ? with_checksums : "",
+		sums->csum_asked_bytes ? " have checksums" : "",
+		unknown_bytes ? " (" : "", unknown_bytes ? unknown : "",
+		unknown_bytes ? " unknown)" : "", quoted ? quoted : "?");
 }
 
 /* Only of a NOCOW file anything is expected. What has no extent yet cannot be copied. */
@@ -811,13 +839,17 @@ static struct failure run_exercise(struct scan *scan, struct exercise *exercise)
 	const struct arguments *arguments = scan->arguments;
 	CLEANUP_CLOSE int fd = -1;
 	struct failure failure;
+	int ret;
 
-	announce(arguments);
-	fd = scratch_file_new(arguments->exercise, arguments->scratch, arguments->size);
+	fd = scratch_file_new(arguments->exercise);
 	if (fd == -ENOTTY)
 		return (struct failure){ "not a btrfs filesystem:", 0 };
 	if (fd < 0)
 		return (struct failure){ "cannot make a scratch file in", fd };
+	announce(arguments);
+	ret = scratch_file_fill(fd, arguments->scratch, arguments->size);
+	if (ret < 0)
+		return (struct failure){ "cannot make a scratch file in", ret };
 	failure = exercise_scratch(scan, fd, exercise);
 	if (failure.action)
 		return failure;

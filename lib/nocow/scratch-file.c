@@ -38,7 +38,7 @@ static int set_nocow(int fd, bool nocow)
 	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
 }
 
-static int fill(int fd, uint64_t size)
+static int write_all(int fd, uint64_t size)
 {
 	CLEANUP_FREE char *block = NULL;
 	int ret;
@@ -54,7 +54,7 @@ static int fill(int fd, uint64_t size)
 	return 0;
 }
 
-static int prepare(int fd, enum scratch_kind kind, uint64_t size)
+int scratch_file_fill(int fd, enum scratch_kind kind, uint64_t size)
 {
 	int ret;
 
@@ -65,18 +65,18 @@ static int prepare(int fd, enum scratch_kind kind, uint64_t size)
 		if (errno != EINTR)
 			return -errno;
 	if (kind == SCRATCH_NOCOW) {
-		ret = fill(fd, size);
+		ret = write_all(fd, size);
 		if (ret < 0)
 			return ret;
 	}
 	return fsync(fd) < 0 ? -errno : 0;
 }
 
-int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t size)
+int scratch_file_new(const char *directory)
 {
 	CLEANUP_CLOSE int directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct statfs filesystem;
-	int fd, ret;
+	int fd;
 
 	if (directory_fd < 0 || fstatfs(directory_fd, &filesystem) < 0)
 		return -errno;
@@ -84,12 +84,5 @@ int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t siz
 		return -ENOTTY;
 	/* O_EXCL: nobody can give it a name later. */
 	fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	ret = prepare(fd, kind, size);
-	if (ret < 0) {
-		close(fd);
-		return ret;
-	}
-	return fd;
+	return fd < 0 ? -errno : fd;
 }

@@ -12,14 +12,21 @@ enum scratch_kind {
 };
 
 /*
- * Make a file of SIZE bytes, a multiple of SCRATCH_BLOCK, in DIRECTORY, neither compressed nor,
- * unless KIND says so, NOCOW, whatever DIRECTORY hands down. It never has a name, and cannot be
- * given one, so that it is gone when nobody has it open any more, however the program ends.
+ * Make an empty file in DIRECTORY. It never has a name, and cannot be given one, so that it is gone
+ * when nobody has it open any more, however the program ends.
  * Returns a descriptor with O_DIRECT, which is the caller's, or a negative errno: -ENOTTY where
- * DIRECTORY is not on btrfs, -ENOSPC, -EROFS, -EACCES, ...
- * Rests on O_TMPFILE, FS_IOC_SETFLAGS and fallocate(2).
+ * DIRECTORY is not on btrfs, -EROFS, -EACCES, ...
+ * Rests on O_TMPFILE.
  */
-int scratch_file_new(const char *directory, enum scratch_kind kind, uint64_t size);
+int scratch_file_new(const char *directory);
+
+/*
+ * Give the new file FD a size of SIZE bytes, a multiple of SCRATCH_BLOCK. It is neither compressed
+ * nor, unless KIND says so, NOCOW, whatever its directory hands down.
+ * Returns 0 or a negative errno: -ENOSPC, ...
+ * Rests on FS_IOC_SETFLAGS and fallocate(2).
+ */
+int scratch_file_fill(int fd, enum scratch_kind kind, uint64_t size);
 
 #define SCRATCH_BLOCK 65536
 

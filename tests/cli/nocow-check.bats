@@ -233,6 +233,26 @@ prove_nocow() {
     expect_json '."nocow-check"[0].csum_bytes' null
 }
 
+@test "without privilege --check tells of copies what is known" {
+    mkdir "$MNT/within"
+    nocow_file "$MNT/within/file" 1024
+    sync -f "$MNT"
+    random "$MNT/within/file" 3072 1024
+    sync -f "$MNT"
+    touch "$MNT/within/part"
+    chattr +C "$MNT/within/part"
+    xfs_io -c "reflink $MNT/within/file 0 0 1m" "$MNT/within/part" >/dev/null
+    run -64 --separate-stderr as_nobody "$MNT/program" nocow-check --check "$MNT/within/file" "$MNT/within/part"
+    [ "${stderr_lines[1]}" = "WARNING: NOCOW file: 1.00MiB of it would be copied (3.00MiB unknown): '$MNT/within/file'" ]
+    [ "${stderr_lines[2]}" = "WARNING: NOCOW file: 1.00MiB of it would be copied: '$MNT/within/part'" ]
+    run -64 --separate-stderr nocow_check --check "$MNT/within/file"
+    [ "$stderr" = "WARNING: NOCOW file: 1.00MiB of it would be copied, and 0.00B have checksums: '$MNT/within/file'" ]
+    # the end waits to be written back
+    random "$MNT/within/file" 64 8192
+    run -64 --separate-stderr nocow_check --check "$MNT/within/file"
+    [ "$stderr" = "WARNING: NOCOW file: 1.00MiB of it would be copied, and 0.00B have checksums (64.00KiB unknown): '$MNT/within/file'" ]
+}
+
 @test "without privilege --check says that it cannot" {
     run -1 --separate-stderr as_nobody "$MNT/program" nocow-check -q --check "$MNT/nocow"
     [ "$stderr" = "ERROR: cannot check without CAP_SYS_ADMIN (root): '$MNT/nocow'" ]
@@ -405,6 +425,11 @@ searches() {
     [[ ${stderr_lines[0]} == *"at least 1 argument expected, 0 given" ]]
     run -1 nocow_check --range 5 --range x:y "$MNT/cow"
     run -1 nocow_check --no-such-option "$MNT/cow"
+    for option in --scratch=nocow --size=4M --seconds=1 --engine=builtin; do
+        run -1 --separate-stderr nocow_check "$option" "$MNT/cow"
+        [ "$stderr" = "ERROR: --scratch, --size, --seconds and --engine are for --exercise, which is not given" ]
+        run -0 nocow_check "$option" --help
+    done
     run -0 nocow_check --help
     expect_line ".*--check .*"
 }
@@ -466,6 +491,16 @@ used_bytes() {
     expect_line "Written: [0-9]+ writes, 4.00MiB in .*: .*/s, [0-9]+ IOPS"
     expect_line "Predicted: [0-9]+ writes in place"
     expect_line "Proved: [0-9]+ writes in place, 0.00B of the file moved"
+}
+
+@test "--exercise says that it writes only if it does" {
+    mkdir "$MNT/within"
+    run -1 --separate-stderr nocow_check --exercise "$MNT/missing"
+    [ "$stderr" = "ERROR: cannot make a scratch file in '$MNT/missing': No such file or directory" ]
+    run -1 --separate-stderr nocow_check --exercise /proc
+    [ "$stderr" = "ERROR: not a btrfs filesystem: '/proc'" ]
+    run -1 --separate-stderr as_nobody "$MNT/program" nocow-check --exercise "$MNT/within"
+    [ "$stderr" = "ERROR: cannot make a scratch file in '$MNT/within': Permission denied" ]
 }
 
 @test "--exercise: fio" {
