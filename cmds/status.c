@@ -273,6 +273,11 @@ static void measure_features(struct report *report)
 		report->status = STATUS_ERROR;
 		return;
 	}
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0) {
+		error_path("cannot write to", report->arguments->measure, -errno);
+		report->status = STATUS_ERROR;
+		return;
+	}
 	if (!feature_clock_is_fine()) {
 		error("cannot measure: the kernel tells the processor's time in ticks");
 		report->status = STATUS_ERROR;

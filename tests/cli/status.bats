@@ -323,11 +323,16 @@ loops_below() {
     [ "$status" -eq 1 ]
     [ "$stderr" = "ERROR: not a btrfs filesystem: '$BATS_TEST_TMPDIR'" ]
     expect_json '[.status.measured.features[].verdict] | unique | tostring' '[null]'
+    # and does not say that it is about to
     mount -o remount,ro "$MNT"
-    status_json -q --measure "$MNT"
+    status_json --measure "$MNT"
     mount -o remount,rw "$MNT"
     [ "$status" -eq 1 ]
-    [[ $stderr == "ERROR: cannot measure fiemap-leaf in '$MNT': cannot make an image: Read-only file system"* ]] || fail "$stderr"
+    [ "$stderr" = "ERROR: cannot write to '$MNT': Read-only file system" ] || fail "$stderr"
+    folder_with
+    run -1 --separate-stderr as_nobody "$MNT/program" status --measure "$MNT/folder"
+    [ "$stderr" = "ERROR: cannot write to '$MNT/folder': Permission denied" ] || fail "$stderr"
+    expect_nothing_left
 }
 
 @test "anybody may ask" {
