@@ -15,8 +15,7 @@ const struct command commands[] = {
 	{
 		.name = "fiemap-shared",
 		.arguments = "[OPTION...] PATH...",
-		.summary =
-			"Tell which extents of a file are shared, with whom, and what the check costs",
+		.summary = "Tell which extents are shared, with whom, and what the check costs",
 		.run = fiemap_shared_run,
 	},
 	{

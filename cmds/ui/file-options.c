@@ -36,8 +36,8 @@ static error_t parse_range_option(struct file_options *options, const char *text
 
 	if (ret == 0)
 		return 0;
-	error_value("invalid range", text, ": OFFSET:LENGTH expected%s",
-		    ret == -ERANGE ? ", within 64 bits" : ", as 0:1M");
+	error_value("invalid range", text, ": OFFSET:LENGTH expected, %s",
+		    ret == -ERANGE ? "within 64 bits" : "as 0:1M, with a LENGTH above 0");
 	return EINVAL;
 }
 

@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -9,38 +11,44 @@
 #include "ui/histogram.h"
 #include "ui/table.h"
 
+#define COUNT_WIDTH 10
 #define BAR_WIDTH 40
+/* One column of both: a column of bars alone, without a heading, would end lines in blanks. */
+#define COUNT_AND_BAR_SIZE 64
 
 static int print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
 {
 	char bar[BAR_WIDTH + 1] = "";
 	char text[UNITS_TEXT_SIZE];
+	char count_and_bar[COUNT_AND_BAR_SIZE];
 	int ret;
 
 	/* A bin with a call in it has a block at least. */
 	memset(bar, '#', mul_div_up(BAR_WIDTH, bin->count, largest));
+	snprintf(count_and_bar, sizeof(count_and_bar), "%*" PRIu64 "%s%s", COUNT_WIDTH, bin->count,
+		 *bar ? " " : "", bar);
 	ret = table_begin_row(table);
 	if (ret < 0)
 		return ret;
 	ret |= table_cell(table, format_time(text, bin->low_ns));
 	ret |= table_cell(table, format_time(text, bin->high_ns));
-	ret |= table_number_cell(table, bin->count);
-	ret |= table_cell(table, bar);
+	ret |= table_cell(table, count_and_bar);
 	return ret ? -ENOMEM : 0;
 }
 
 int histogram_print(const struct latency *latency, const char *what)
 {
+	char heading[COUNT_AND_BAR_SIZE];
 	const struct table_column columns[] = {
 		{ "From", 9, false },
 		{ "To", 9, false },
-		{ what, 10, false },
-		{ "", BAR_WIDTH, true },
+		{ heading, 0, true },
 	};
 	CLEANUP(table_freep) struct table *table = NULL;
 	uint64_t largest = 0;
 	int ret;
 
+	snprintf(heading, sizeof(heading), "%*s", COUNT_WIDTH, what);
 	ret = TABLE_NEW(&table, columns);
 	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
 		struct latency_bin bin = latency_bin(latency, i);

@@ -278,6 +278,8 @@ repeat() {
         run -1 fiemap_shared --range "$range" "$MNT/file"
         [[ $output = *"invalid range '$range'"* ]] || fail "'$range': $output"
     done
+    run -1 fiemap_shared --range 1M:0 "$MNT/file"
+    [ "$output" = "ERROR: invalid range '1M:0': OFFSET:LENGTH expected, as 0:1M, with a LENGTH above 0" ]
 }
 
 # -- what is not written yet --

@@ -90,7 +90,14 @@ counters_of_patches()
 	sed -n 's/^+.*\[BTRFS_FASTPATH_.*"\([a-z_]*\)" },$/\1/p' "$top_srcdir"/kernel/*/9*.patch | sort -u
 }
 
+# broken_lines: of the list of commands in --help those that argp broke
+broken_lines()
+{
+	! "$fastpath" --help | sed -n '/^Commands:/,/^$/p' | grep -vE '^ |^Commands:$|^$'
+}
+
 commands=$(commands)
+check "no line of the list of commands is too long" silent broken_lines
 check "every command has a page, every page a command" \
 	same --help "$commands" man/ "$(pages_of_commands)"
 if command -v bash >/dev/null; then

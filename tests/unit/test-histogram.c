@@ -62,6 +62,8 @@ static void test_rows(void **state)
 	assert_null(strstr(text, " 2ns "));
 	assert_null(strstr(text, " 64ns "));
 	assert_int_equal(count_of(text, "#"), 2 * 40);
+	assert_non_null(strstr(text, " To      Calls\n"));
+	assert_non_null(strstr(text, " 16ns          0\n"));
 }
 
 /* One call beside a thousand can be seen. */
