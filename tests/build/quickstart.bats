@@ -141,6 +141,22 @@ TABLE
     done
 }
 
+@test "demo: in a directory told from here, found before anything is built" {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    mkdir -m 755 place
+    stub bin/stat 'echo btrfs'
+    # shellcheck disable=SC2016 # a script
+    stub bin/btrfs 'echo "btrfs $*" >>"$CALLS"' 'exit 1'
+    run -1 tree/quickstart demo place
+    grep -qxE "btrfs subvolume create $(pwd -P)/place/btrfs-fastpath-demo\.[^/]*/data" calls
+    [ -z "$(ls -A place)" ]
+
+    : >calls
+    run -1 tree/quickstart demo missing
+    [ "$output" = "ERROR: not a directory: 'missing'" ]
+    [ ! -s calls ]
+}
+
 @test "demo: no image in a \$TMPDIR in which another user can replace it" {
     [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
     mkdir theirs

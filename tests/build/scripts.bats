@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# What the scripts for developers and make say and leave behind, without doing their work.
+
+bats_require_minimum_version 1.5.0
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}" "${top_builddir:=$PWD}"
+export LC_ALL=C.UTF-8
+
+# stub FILE LINE...: a shell script
+stub() {
+    local file=$1
+
+    shift
+    printf '%s\n' '#!/bin/sh' "$@" >"$file"
+    chmod 755 "$file"
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return
+    mkdir -p tree/.ci tree/tests bin
+    cp "$top_srcdir/.ci/run" tree/.ci/
+    cp "$top_srcdir/tests/newcomer" tree/tests/
+    PATH=$PWD/bin:$PATH
+}
+
+@test ".ci/run only helps whoever asks for help, or for what there is not" {
+    stub tree/quickstart 'exit 99'
+    run -0 tree/.ci/run --help
+    [[ $output == "Usage: .ci/run"* ]]
+    run -1 tree/.ci/run --quick
+    [[ $output == "Usage: .ci/run"* ]]
+}
+
+@test "tests/newcomer says that it wants a git checkout" {
+    stub bin/id 'echo 0'
+    stub bin/debootstrap
+    stub bin/git 'echo "fatal: not a git repository" >&2' 'exit 128'
+    run -1 tree/tests/newcomer bookworm
+    [ "$output" = "ERROR: no git checkout of root's, to be cloned: '$PWD/tree'" ]
+}
+
+# make_there ARGUMENT...: in the build, with a folder for the front end of its own, as under /usr
+make_there() {
+    env -u MAKEFLAGS -u MFLAGS make --silent -C "$top_builddir" "DESTDIR=$PWD/installed" \
+        frontenddir=/usr/libexec/btrfs-fastpath "$@"
+}
+
+@test "make uninstall leaves no file, and no folder that is ours alone" {
+    make_there install
+    find installed -type d -name btrfs-fastpath | grep -q /doc/
+    [ -x installed/usr/libexec/btrfs-fastpath/btrfs ]
+    make_there uninstall
+    [ -z "$(find installed ! -type d)" ]
+    [ -z "$(find installed -name '*btrfs*')" ]
+
+    # nor what somebody else has put there
+    make_there install
+    touch installed/usr/libexec/btrfs-fastpath/other
+    make_there uninstall
+    [ "$(find installed ! -type d)" = installed/usr/libexec/btrfs-fastpath/other ]
+}
+
+@test "make dist says that it needs xz, before it makes a tarball" {
+    stub bin/xz 'exit 127'
+    run -2 make_there dist-hook
+    [[ $output == *"ERROR: make dist needs xz (Debian: xz-utils)"* ]]
+}
