@@ -384,13 +384,18 @@ static void tell_of_left(const struct run *run, const struct fsync_folder *folde
 		warning_path(what, path ? path : folder->name, 0);
 }
 
-static int remove_left(void *data, struct fsync_folder *folder, bool certain)
+static int remove_left(void *data, struct fsync_folder *folder,
+		       enum fsync_folder_finding finding)
 {
 	struct run *run = data;
 	uint64_t removed = 0;
 	int ret;
 
-	if (!certain) {
+	if (finding == FSYNC_FOLDER_IN_USE) {
+		tell_of_left(run, folder, "left alone, since a run that has not ended yet uses it:");
+		return 0;
+	}
+	if (finding == FSYNC_FOLDER_DOUBTFUL) {
 		tell_of_left(run, folder,
 			     "left alone, since it is not certain "
 			     "that a run that was killed made it:");

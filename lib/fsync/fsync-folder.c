@@ -328,18 +328,29 @@ void fsync_folder_close(struct fsync_folder *folder)
 	folder->fd = -1;
 }
 
-/* Opens and locks the folder NAME if no program is using it. */
-static bool open_left(int parent_fd, const char *name, struct fsync_folder *folder)
+/* Opens the folder NAME if it can be one of this user's. */
+static bool open_found(int parent_fd, const char *name, struct fsync_folder *folder)
 {
 	*folder = (struct fsync_folder){ .parent_fd = parent_fd, .fd = -1 };
 	if (strncmp(name, FSYNC_FOLDER_PREFIX, strlen(FSYNC_FOLDER_PREFIX)) != 0 ||
 	    strlen(name) >= sizeof(folder->name))
 		return false;
 	strcpy(folder->name, name);
-	if (open_directory(folder) == 0 && flock(folder->fd, LOCK_EX | LOCK_NB) == 0)
+	if (open_directory(folder) == 0)
 		return true;
 	fsync_folder_close(folder);
 	return false;
+}
+
+/* Tells FOUND of FOLDER, unless it is in use and may be anybody's, as one that is just being made. */
+static int tell_of(struct fsync_folder *folder, fsync_folder_found *found, void *data)
+{
+	bool is_free = flock(folder->fd, LOCK_EX | LOCK_NB) == 0;
+	bool certain = is_private(folder->fd) && is_marked(folder->fd);
+
+	if (is_free)
+		return found(data, folder, certain ? FSYNC_FOLDER_LEFT : FSYNC_FOLDER_DOUBTFUL);
+	return certain ? found(data, folder, FSYNC_FOLDER_IN_USE) : 0;
 }
 
 int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data)
@@ -353,9 +364,9 @@ int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data)
 	while (ret >= 0 && (errno = 0, entry = readdir(entries))) {
 		struct fsync_folder folder;
 
-		if (!open_left(parent_fd, entry->d_name, &folder))
+		if (!open_found(parent_fd, entry->d_name, &folder))
 			continue;
-		ret = found(data, &folder, is_private(folder.fd) && is_marked(folder.fd));
+		ret = tell_of(&folder, found, data);
 		fsync_folder_close(&folder);
 	}
 	return ret < 0 ? ret : -errno;

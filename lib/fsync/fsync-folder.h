@@ -66,12 +66,22 @@ int fsync_folder_remove_next(struct fsync_folder *folder);
 /* Frees what it holds, the lock included. */
 void fsync_folder_close(struct fsync_folder *folder);
 
-/* CERTAIN: this user's program made FOLDER. Else it is not to be removed, but to be told of. */
-typedef int fsync_folder_found(void *data, struct fsync_folder *folder, bool certain);
+/* All but the first are not to be removed, but to be told of. */
+enum fsync_folder_finding {
+	/* this user's program made it, and left it behind */
+	FSYNC_FOLDER_LEFT,
+	/* it may have */
+	FSYNC_FOLDER_DOUBTFUL,
+	/* it did, and has not let go of it yet: it runs, or has just been killed */
+	FSYNC_FOLDER_IN_USE,
+};
+
+typedef int fsync_folder_found(void *data, struct fsync_folder *folder,
+			       enum fsync_folder_finding finding);
 
 /*
- * Call FOUND for each folder in the directory PARENT_FD that a program of this user left behind, or
- * may have left behind, locked as if it were new; it is closed afterwards. Goes on until FOUND returns
+ * Call FOUND for each folder in the directory PARENT_FD that a program of this user made, or may have
+ * made, locked as if it were new unless it is in use; it is closed afterwards. Goes on until FOUND returns
  * a negative errno. Returns 0 or a negative errno: -EACCES where PARENT_FD cannot be read.
  */
 int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data);

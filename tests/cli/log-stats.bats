@@ -365,7 +365,7 @@ expect_ended_by() {
 }
 
 @test "what SIGKILL leaves, the next run removes, unless it is alive" {
-    local dead
+    local alive dead
 
     start --files 1000000 --every 1000 "$DIR"
     within 20 has_files 100
@@ -377,11 +377,13 @@ expect_ended_by() {
     start --files 20 --every 10 --interval 86400 "$DIR"
     within 20 has_files 10
     within 20 [ ! -e "$dead" ]
+    alive=$(folders)
     grep -qxF "WARNING: removing what a run that was killed has left: '$dead'" \
         "$BATS_TEST_TMPDIR/stderr"
 
     # this one is alive
     run -0 --separate-stderr log_stats --files 10 "$DIR"
+    [ "${stderr_lines[0]}" = "WARNING: left alone, since a run that has not ended yet uses it: '$alive'" ]
     has_files 10
     kill -TERM "$pid"
     finish || true

@@ -266,28 +266,36 @@ static void test_what_has_vanished(void **state)
 struct found {
 	int certain;
 	int doubtful;
+	int in_use;
 };
 
-static int remove_left(void *data, struct fsync_folder *left, bool certain)
+static int remove_left(void *data, struct fsync_folder *left, enum fsync_folder_finding finding)
 {
 	struct found *found = data;
 	int count;
 
-	if (!certain) {
-		found->doubtful++;
+	if (finding != FSYNC_FOLDER_LEFT) {
+		found->doubtful += finding == FSYNC_FOLDER_DOUBTFUL;
+		found->in_use += finding == FSYNC_FOLDER_IN_USE;
 		return 0;
 	}
 	found->certain++;
 	return remove_all(left, &count);
 }
 
-static void expect_left(int certain, int doubtful)
+static void expect_found(struct found expected)
 {
 	struct found found = { 0 };
 
 	assert_int_equal(fsync_folder_each_left(root_fd, remove_left, &found), 0);
-	assert_int_equal(found.certain, certain);
-	assert_int_equal(found.doubtful, doubtful);
+	assert_int_equal(found.certain, expected.certain);
+	assert_int_equal(found.doubtful, expected.doubtful);
+	assert_int_equal(found.in_use, expected.in_use);
+}
+
+static void expect_left(int certain, int doubtful)
+{
+	expect_found((struct found){ .certain = certain, .doubtful = doubtful });
 }
 
 static void test_left(void **state)
@@ -295,7 +303,7 @@ static void test_left(void **state)
 	(void)state;
 	new_folder();
 	/* it is locked */
-	expect_left(0, 0);
+	expect_found((struct found){ .in_use = 1 });
 	/* as after SIGKILL */
 	fsync_folder_close(&folder);
 	expect_left(1, 0);
