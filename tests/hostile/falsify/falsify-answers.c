@@ -633,7 +633,10 @@ off_t lseek(int fd, off_t offset, int whence)
 	return false_position(&chance, offset, answer);
 }
 
+#if SIZEOF_OFF_T == SIZEOF_LONG
+/* Where it is larger, the function above has this name already, and so below. */
 off64_t lseek64(int fd, off64_t offset, int whence) __attribute__((alias("lseek")));
+#endif
 
 static void falsify_status(uint64_t *chance, struct stat *status)
 {
@@ -790,7 +793,9 @@ ssize_t pread(int fd, void *bytes, size_t room, off_t offset)
 	return answer_read(REAL(pread)(fd, bytes, room, offset), fd, bytes, room);
 }
 
+#if SIZEOF_OFF_T == SIZEOF_LONG
 ssize_t pread64(int fd, void *bytes, size_t room, off64_t offset) __attribute__((alias("pread")));
+#endif
 
 /* What read() and pread() are where _FORTIFY_SOURCE knows the buffer. */
 ssize_t __read_chk(int fd, void *bytes, size_t size, size_t room);
@@ -864,4 +869,6 @@ struct dirent *readdir(DIR *directory)
 	}
 }
 
+#if SIZEOF_OFF_T == SIZEOF_LONG
 struct dirent64 *readdir64(DIR *directory) __attribute__((alias("readdir")));
+#endif
