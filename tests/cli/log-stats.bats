@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # log-stats: what it counts beside what it is made to see, what it leaves behind, and how it fails.
 
-# bats runs each test in a subshell, which is what it should do
-# shellcheck disable=SC2030,SC2031
+# bats' run sets stderr_lines, and it runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 load environment.bash
 load background.bash
