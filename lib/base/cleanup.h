@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Runs FUNCTION on the variable's address when it goes out of scope. */
-#define CLEANUP(function) __attribute__((cleanup(function)))
+/* Runs FUNCTION on the variable's address when it goes out of scope; that may be its only use. */
+#define CLEANUP(function) __attribute__((cleanup(function), unused))
 
 static inline void free_pointer(void *pointer)
 {
