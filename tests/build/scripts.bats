@@ -40,10 +40,11 @@ setup() {
     [ "$output" = "ERROR: no git checkout of root's, to be cloned: '$PWD/tree'" ]
 }
 
-# make_there ARGUMENT...: in the build, with a folder for the front end of its own, as under /usr
+# make_there ARGUMENT...: in the build, with a folder for the front end of its own, as under /usr; the
+# prefix that was configured may have any name
 make_there() {
     env -u MAKEFLAGS -u MFLAGS make --silent -C "$top_builddir" "DESTDIR=$PWD/installed" \
-        frontenddir=/usr/libexec/btrfs-fastpath "$@"
+        prefix=/usr/local frontenddir=/usr/libexec/btrfs-fastpath "$@"
 }
 
 @test "make uninstall leaves no file, and no folder that is ours alone" {
