@@ -225,7 +225,7 @@ struct run {
 	struct latency latency;
 	struct trend trend;
 	struct kind_sums kinds[FSYNC_KINDS];
-	struct generation_offset lead;
+	struct generation_offset generation_offset;
 	/* before the first file and behind the last fsync */
 	struct commit_counters begin;
 	struct commit_counters end;
@@ -466,7 +466,7 @@ static int touch(struct run *run, struct commit_counters *counters)
 	ret = fsync_folder_touch(&run->folder);
 	if (ret == 0)
 		ret = commit_counters_read_generation(run->folder.fd, counters);
-	commit_lead_learn(&run->lead, counters);
+	generation_offset_learn(&run->generation_offset, counters);
 	return ret;
 }
 
@@ -503,11 +503,11 @@ static int measure(struct run *run)
 	if (ret < 0)
 		return ret;
 
-	commit_lead_learn(&run->lead, &evidence.before);
+	generation_offset_learn(&run->generation_offset, &evidence.before);
 	evidence.later = evidence.after;
 	/* If that fails, its reason is found at the next file, too. */
 	touch(run, &evidence.later);
-	record(run, evidence.duration_ns, fsync_kind_of(&evidence, &run->lead));
+	record(run, evidence.duration_ns, fsync_kind_of(&evidence, &run->generation_offset));
 	return 0;
 }
 

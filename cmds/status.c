@@ -135,7 +135,9 @@ static int open_file(const char *path)
 	return fd;
 }
 
-/* Anything else is not opened, which can have effects. Returns a descriptor, or -1 and complains. */
+/*
+ * Anything else is not opened, which can have effects. Returns a descriptor, or -1 and complains.
+ */
 static int open_directory_or_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -68,7 +68,7 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 
 /*
  * Complains about a failure and remembers that there was one. What was found in a directory and
- * vanished is only counter_delta; a file that is a mount point does not belong to the walk.
+ * vanished is only counted; a file that is a mount point does not belong to the walk.
  */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);

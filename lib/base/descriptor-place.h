@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 /*
- * What is known of where an open file or directory is now, for messages, since it can be renamed again
- * at once. No inode has the number 0.
+ * What is known of where an open file or directory is now, for messages, since it can be renamed
+ * again at once. No inode has the number 0.
  */
 struct descriptor_place {
 	uint64_t inode;

@@ -63,7 +63,7 @@ struct latency_figures {
 struct latency_figures latency_figures_of(const struct latency *latency);
 
 /*
- * The median of each figure of COUNT trend, at least one.
+ * The median of each figure of COUNT series, at least one.
  * Returns 0 or -ENOMEM.
  */
 int latency_figures_median(const struct latency_figures *figures, size_t count,

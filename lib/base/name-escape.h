@@ -13,8 +13,8 @@ bool name_is_plain(const char *name);
 /*
  * NAME for a person's eyes: as \xHH each byte that is not UTF-8, and each of a character that would
  * not show as what it is, since it controls a terminal (C0, DEL, C1), turns the order of what is
- * around it, ends a line, or is invisible; a backslash as \\. So no name can change the terminal, and
- * each can be had back from what is shown. These characters are Unicode's Cc, Bidi_Control, Zl,
+ * around it, ends a line, or is invisible; a backslash as \\. So no name can change the terminal,
+ * and each can be had back from what is shown. These characters are Unicode's Cc, Bidi_Control, Zl,
  * Zp and Default_Ignorable_Code_Point, as Unicode's Technical Reports 36 and 55 advise; joiners and
  * variation selectors, which languages and emoji need, only where they follow ASCII.
  * Returns a string that the caller frees, or NULL without memory.

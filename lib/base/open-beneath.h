@@ -4,8 +4,9 @@
 
 /*
  * Opens NAME, a single name, in the directory that the descriptor DIRECTORY is of, with FLAGS as
- * for open(2), wherever the name is moved meanwhile. Never follows a symbolic link and never enters another mount, which subvolumes
- * are not. By openat2(2), or by openat(2) where that is missing or forbidden.
+ * for open(2), wherever the name is moved meanwhile. Never follows a symbolic link and never enters
+ * another mount, which subvolumes are not. By openat2(2), or by openat(2) where that is missing or
+ * forbidden.
  * Returns a descriptor that the caller closes, or a negative errno: -EXDEV for another mount and
  * nothing else, -ELOOP for a symbolic link (unless FLAGS have O_PATH: then the link itself is
  * opened), -EINVAL if NAME is empty, ".", "..", or has a slash, or as open(2).

@@ -59,14 +59,15 @@ int commit_counters_read_generation(int fd, struct commit_counters *counters)
 	return read_info(fd, &info, counters);
 }
 
-void commit_lead_learn(struct generation_offset *lead, const struct commit_counters *counters)
+void generation_offset_learn(struct generation_offset *offset,
+			     const struct commit_counters *counters)
 {
 	uint64_t seen = counters->generation - counters->commits;
 
 	if (!counters->generation_known || !counters->stats_known)
 		return;
-	if (!lead->lead || seen < lead->lead)
-		lead->lead = seen;
+	if (!offset->generations || seen < offset->generations)
+		offset->generations = seen;
 }
 
 const char *fsync_kind_name(enum fsync_kind kind)
@@ -82,13 +83,14 @@ const char *fsync_kind_name(enum fsync_kind kind)
 
 /* Whether the commit of transaction GENERATION is among those counted in COUNTERS. */
 static bool is_counted(uint64_t generation, const struct commit_counters *counters,
-		       const struct generation_offset *lead)
+		       const struct generation_offset *offset)
 {
-	return counters->stats_known && lead->lead && generation - lead->lead < counters->commits;
+	return counters->stats_known && offset->generations &&
+	       generation - offset->generations < counters->commits;
 }
 
 enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,
-			      const struct generation_offset *lead)
+			      const struct generation_offset *offset)
 {
 	const struct commit_counters *before = &evidence->before;
 	const struct commit_counters *after = &evidence->after;
@@ -100,7 +102,7 @@ enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,
 		return FSYNC_LOG;
 	if (later->generation - before->generation != 1)
 		return FSYNC_UNCERTAIN;
-	if (!is_counted(before->generation, after, lead))
+	if (!is_counted(before->generation, after, offset))
 		return FSYNC_UNCERTAIN;
 	if (after->last_commit_ms > evidence->duration_ns / NANOSECONDS_PER_MILLISECOND)
 		return FSYNC_UNCERTAIN;

@@ -37,15 +37,16 @@ int commit_counters_read_generation(int fd, struct commit_counters *counters);
  * before it are counted. That is the same from the mount on. 0 is not known yet.
  */
 struct generation_offset {
-	uint64_t lead;
+	uint64_t generations;
 };
 
 /*
  * Learn it from COUNTERS whose generation was read after the rest of them and while that
  * transaction was running, as it is right after a change. Commits that are not counted yet make
- * the lead too large, so the least one counts.
+ * the offset too large, so the least one counts.
  */
-void commit_lead_learn(struct generation_offset *lead, const struct commit_counters *counters);
+void generation_offset_learn(struct generation_offset *offset,
+			     const struct commit_counters *counters);
 
 enum fsync_kind {
 	/* the log alone was written */
@@ -84,6 +85,6 @@ struct fsync_evidence {
  * taken for the fsync's. Everything that is neither is uncertain.
  */
 enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,
-			      const struct generation_offset *lead);
+			      const struct generation_offset *offset);
 
 #endif

@@ -61,7 +61,8 @@ int file_walk_next(struct file_walk *walk, struct found_file *ret_file);
 
 /*
  * Opens for reading the regular file FILE, which WALK found without an error, if it is one still;
- * nothing else is ever opened that anyone but root and the caller could have put in its place. Any thread may do so, as long as the walk and FILE's place are there.
+ * nothing else is ever opened that anyone but root and the caller could have put in its place. Any
+ * thread may do so, as long as the walk and FILE's place are there.
  * Returns a descriptor that the caller closes, with its status, or a negative errno as openat2(2):
  * -ENOENT also if something else has its name by now, -EXDEV if that is a mount point.
  */

@@ -342,7 +342,7 @@ static bool open_found(int parent_fd, const char *name, struct fsync_folder *fol
 	return false;
 }
 
-/* Tells FOUND of FOLDER, unless it is in use and may be anybody's, as one that is just being made. */
+/* Tells FOUND of FOLDER, unless it is in use and may be anybody's, as one just being made. */
 static int tell_of(struct fsync_folder *folder, fsync_folder_found *found, void *data)
 {
 	bool is_free = flock(folder->fd, LOCK_EX | LOCK_NB) == 0;

@@ -20,8 +20,8 @@ void unique_shared_bytes_freep(struct unique_shared_bytes **set);
 
 /*
  * Add EXTENT, which the caller found to be shared.
- * Returns 0, or -EPROTO if bytenr + length overflows. If there is no room, unique_shared_bytes_total()
- * tells.
+ * Returns 0, or -EPROTO if bytenr + length overflows. If there is no room,
+ * unique_shared_bytes_total() tells.
  */
 int unique_shared_bytes_add(struct unique_shared_bytes *set, const struct mapped_extent *extent);
 

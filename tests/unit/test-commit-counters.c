@@ -155,35 +155,36 @@ static void test_read_generation(void **state)
 	assert_int_equal(counters.generation, 78);
 }
 
-static void learn(struct generation_offset *lead, uint64_t generation, uint64_t commits, bool known)
+static void learn(struct generation_offset *offset, uint64_t generation, uint64_t commits,
+		  bool known)
 {
-	commit_lead_learn(lead, &(struct commit_counters){
-					.generation_known = true,
-					.stats_known = known,
-					.generation = generation,
-					.commits = commits,
-				});
+	generation_offset_learn(offset, &(struct commit_counters){
+						.generation_known = true,
+						.stats_known = known,
+						.generation = generation,
+						.commits = commits,
+					});
 }
 
-static void test_lead(void **state)
+static void test_generation_offset(void **state)
 {
-	struct generation_offset lead = { 0 };
+	struct generation_offset offset = { 0 };
 
 	(void)state;
-	learn(&lead, 9, 0, false);
-	assert_int_equal(lead.lead, 0);
+	learn(&offset, 9, 0, false);
+	assert_int_equal(offset.generations, 0);
 	/* the last commit is not counted yet */
-	learn(&lead, 107, 4, true);
-	assert_int_equal(lead.lead, 103);
-	learn(&lead, 107, 5, true);
-	assert_int_equal(lead.lead, 102);
-	learn(&lead, 109, 6, true);
-	learn(&lead, 109, 0, false);
-	assert_int_equal(lead.lead, 102);
+	learn(&offset, 107, 4, true);
+	assert_int_equal(offset.generations, 103);
+	learn(&offset, 107, 5, true);
+	assert_int_equal(offset.generations, 102);
+	learn(&offset, 109, 6, true);
+	learn(&offset, 109, 0, false);
+	assert_int_equal(offset.generations, 102);
 }
 
 /* As many transactions there were when the file system was mounted, the running one included. */
-#define LEAD 102
+#define OFFSET 102
 
 /*
  * An fsync of 20 ms. What the generation was at the change before it, how many commits were
@@ -192,7 +193,7 @@ static void test_lead(void **state)
 static struct fsync_evidence evidence(uint64_t before, uint64_t commits, uint64_t later)
 {
 	return (struct fsync_evidence){
-		.before = { true, true, before, before - LEAD, 900, 900, 900 },
+		.before = { true, true, before, before - OFFSET, 900, 900, 900 },
 		.after = { true, true, before, commits, 19, 900, 919 },
 		.later = { true, true, later, commits, 19, 900, 919 },
 		.duration_ns = 20 * 1000000,
@@ -201,9 +202,9 @@ static struct fsync_evidence evidence(uint64_t before, uint64_t commits, uint64_
 
 static void expect_kind(struct fsync_evidence seen, enum fsync_kind kind)
 {
-	const struct generation_offset lead = { LEAD };
+	const struct generation_offset offset = { OFFSET };
 
-	assert_string_equal(fsync_kind_name(fsync_kind_of(&seen, &lead)), fsync_kind_name(kind));
+	assert_string_equal(fsync_kind_name(fsync_kind_of(&seen, &offset)), fsync_kind_name(kind));
 }
 
 static void test_log(void **state)
@@ -231,7 +232,7 @@ static void test_full(void **state)
 	seen.duration_ns--;
 	expect_kind(seen, FSYNC_UNCERTAIN);
 	/* the first one after the mount */
-	expect_kind(evidence(LEAD, 1, LEAD + 1), FSYNC_FULL);
+	expect_kind(evidence(OFFSET, 1, OFFSET + 1), FSYNC_FULL);
 }
 
 static void test_uncertain(void **state)
@@ -288,7 +289,7 @@ int main(void)
 		TEST(test_read_on_old_kernels),
 		TEST(test_read_error),
 		TEST(test_read_generation),
-		cmocka_unit_test(test_lead),
+		cmocka_unit_test(test_generation_offset),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_uncertain),
