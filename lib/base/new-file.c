@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/new-file.h"
 #include "base/open-beneath.h"
+#include "base/open-components.h"
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* As many as the kernel follows. */
@@ -58,7 +59,7 @@ static int follow(int from_fd, const char *name, int *links)
 	return look_up(from_fd, target, links);
 }
 
-static int step(int from_fd, const char *name, int *links)
+static int step(int from_fd, const char *name, void *links)
 {
 	int fd = openat(from_fd, name, DIRECTORY_FLAGS);
 
@@ -67,22 +68,12 @@ static int step(int from_fd, const char *name, int *links)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Looks the directory PATH up, component by component. Returns a descriptor or a negative errno. */
+/* Looks the directory PATH up. Returns a descriptor or a negative errno. */
 static int look_up(int from_fd, const char *path, int *links)
 {
 	int fd = openat(from_fd, path[0] == '/' ? "/" : ".", DIRECTORY_FLAGS);
 
-	if (fd < 0)
-		return -errno;
-	for (path += strspn(path, "/"); *path && fd >= 0; path += strspn(path, "/")) {
-		CLEANUP_CLOSE int parent_fd = fd;
-		size_t length = strcspn(path, "/");
-		CLEANUP_FREE char *name = strndup(path, length);
-
-		fd = name ? step(parent_fd, name, links) : -ENOMEM;
-		path += length;
-	}
-	return fd;
+	return fd < 0 ? -errno : open_components(fd, path, step, links);
 }
 
 /* -- the file -- */

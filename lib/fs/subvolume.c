@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/open-beneath.h"
+#include "base/open-components.h"
 #include "base/retry-ioctl.h"
 #include "fs/subvolume.h"
 #include "fs/tree-search.h"
@@ -252,8 +253,6 @@ static bool is_root_of(int fd, const uint8_t fsid[FSID_SIZE], uint64_t subvolid)
 	       btrfs_util_is_subvolume_fd(fd) == BTRFS_UTIL_OK;
 }
 
-typedef int open_component(int directory, const char *name, int flags);
-
 static int open_nofollow(int directory, const char *name, int flags)
 {
 	int fd = openat(directory, name, flags | O_NOFOLLOW);
@@ -261,20 +260,16 @@ static int open_nofollow(int directory, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens the directory PATH, component by component, below DIRECTORY, with O_PATH. */
-static int open_components(int directory, const char *path, open_component *open_one)
+static int step(int directory, const char *name, void *data)
 {
-	int fd = open_nofollow(directory, ".", DIRECTORY_FLAGS);
+	(void)data;
+	return open_nofollow(directory, name, DIRECTORY_FLAGS);
+}
 
-	for (path += strspn(path, "/"); *path && fd >= 0; path += strspn(path, "/")) {
-		CLEANUP_CLOSE int parent = fd;
-		size_t length = strcspn(path, "/");
-		CLEANUP_FREE char *name = strndup(path, length);
-
-		fd = name ? open_one(parent, name, DIRECTORY_FLAGS) : -ENOMEM;
-		path += length;
-	}
-	return fd;
+static int step_beneath(int directory, const char *name, void *data)
+{
+	(void)data;
+	return open_beneath(directory, name, DIRECTORY_FLAGS);
 }
 
 /*
@@ -283,9 +278,9 @@ static int open_components(int directory, const char *path, open_component *open
  */
 static int open_below_target(const char *target, const char *rest)
 {
-	CLEANUP_CLOSE int top = open_nofollow(AT_FDCWD, "/", DIRECTORY_FLAGS);
-	CLEANUP_CLOSE int mount = top < 0 ? top : open_components(top, target, open_nofollow);
-	CLEANUP_CLOSE int fd = mount < 0 ? mount : open_components(mount, rest, open_beneath);
+	int top = open_nofollow(AT_FDCWD, "/", DIRECTORY_FLAGS);
+	int mount = open_components(top, target, step, NULL);
+	CLEANUP_CLOSE int fd = open_components(mount, rest, step_beneath, NULL);
 
 	return fd < 0 ? fd : open_nofollow(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
