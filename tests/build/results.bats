@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # results, on records as automake's driver for TAP writes them.
 
-bats_require_minimum_version 1.5.0
-
-: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
-export LC_ALL=C.UTF-8
+# what make or environment.bash sets
+# shellcheck disable=SC2154
+load environment.bash
 
 # record NAME LINE...: the driver's log and record of a test that printed these lines of TAP
 record() {

@@ -2,19 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What the scripts for developers and make say and leave behind, without doing their work.
 
-bats_require_minimum_version 1.5.0
-
-: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}" "${top_builddir:=$PWD}"
-export LC_ALL=C.UTF-8
-
-# stub FILE LINE...: a shell script
-stub() {
-    local file=$1
-
-    shift
-    printf '%s\n' '#!/bin/sh' "$@" >"$file"
-    chmod 755 "$file"
-}
+# what make or environment.bash sets
+# shellcheck disable=SC2154
+load environment.bash
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return

@@ -85,3 +85,14 @@ skip_if_it_needs_proc() {
 without_proc() {
     unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
 }
+
+# ended PID: before too long
+ended() {
+    local attempt
+
+    for ((attempt = 0; attempt < 100; attempt++)); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    return 1
+}

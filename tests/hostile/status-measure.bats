@@ -251,17 +251,6 @@ kill_run_in_mkfs() {
     wait "$pid" || true
 }
 
-# ended PID: before too long
-ended() {
-    local attempt
-
-    for ((attempt = 0; attempt < 100; attempt++)); do
-        kill -0 "$1" 2>/dev/null || return 0
-        sleep 0.05
-    done
-    return 1
-}
-
 @test "mkfs.btrfs ends with a run that is killed" {
     # shellcheck disable=SC2016 # a script
     replace_mkfs 'echo $$ >"$FOLDER/started"' 'exec sleep 20'
