@@ -607,17 +607,19 @@ static void complain_of_copies(const struct scan *scan, const struct findings *f
 	uint64_t unknown_bytes = nocow_sums_bytes_of(sums, NOCOW_UNKNOWN);
 	struct size_format format = scan->arguments->global->sizes;
 	CLEANUP_FREE char *quoted = quote_name(findings->opened->path);
-	char copied[UNITS_TEXT_SIZE], with_checksums[UNITS_TEXT_SIZE], unknown[UNITS_TEXT_SIZE];
+	char checksums[UNITS_TEXT_SIZE + sizeof(", and  have checksums")] = "";
+	char unknown[UNITS_TEXT_SIZE + sizeof(" ( unknown)")] = "";
+	char size[UNITS_TEXT_SIZE];
 
-	format_size(with_checksums, sums->csum_bytes, format);
-	format_size(unknown, unknown_bytes, format);
-	warning("NOCOW file: %s of it would be copied%s%s%s%s%s%s: %s",
-		format_size(copied, nocow_sums_bytes_of(sums, NOCOW_COPIED), format),
-		sums->csum_asked_bytes ? ", and " : "",
-		sums->csum_asked_bytes ? with_checksums : "",
-		sums->csum_asked_bytes ? " have checksums" : "",
-		unknown_bytes ? " (" : "", unknown_bytes ? unknown : "",
-		unknown_bytes ? " unknown)" : "", quoted ? quoted : "?");
+	if (sums->csum_asked_bytes)
+		snprintf(checksums, sizeof(checksums), ", and %s have checksums",
+			 format_size(size, sums->csum_bytes, format));
+	if (unknown_bytes)
+		snprintf(unknown, sizeof(unknown), " (%s unknown)",
+			 format_size(size, unknown_bytes, format));
+	warning("NOCOW file: %s of it would be copied%s%s: %s",
+		format_size(size, nocow_sums_bytes_of(sums, NOCOW_COPIED), format), checksums,
+		unknown, quoted ? quoted : "?");
 }
 
 /* Only of a NOCOW file anything is expected. What has no extent yet cannot be copied. */
