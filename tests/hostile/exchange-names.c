@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * exchange-names A B: exchanges what the two names are of, again and again, until SIGTERM. Prints
- * how often that was.
+ * exchange-names A B [MICROSECONDS]: exchanges what the two names are of, again and again, until
+ * SIGTERM, and waits in between, at random, for so long at most. Prints how often that was.
  */
 #include "config.h"
 
@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t ended;
 
@@ -21,9 +22,9 @@ static void end(int number)
 
 int main(int argc, char **argv)
 {
-	unsigned long count = 0;
+	unsigned long count = 0, most = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 
-	if (argc != 3)
+	if (argc < 3)
 		errx(EXIT_FAILURE, "two names expected");
 	signal(SIGTERM, end);
 	/* an even number, so that all is at its place in the end */
@@ -31,6 +32,8 @@ int main(int argc, char **argv)
 		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE))
 			err(EXIT_FAILURE, "exchange");
 		count++;
+		if (most)
+			usleep(random() % most);
 	}
 	printf("%lu\n", count);
 	return EXIT_SUCCESS;
