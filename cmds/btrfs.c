@@ -200,8 +200,8 @@ static int show_help(char **argv)
 
 		if (match_native(&native, name) == NATIVE_EXACT)
 			continue;
-		printf("    btrfs %s %s %s\n        %s\n", group_name, name,
-		       commands[i].arguments, commands[i].summary);
+		printf("    btrfs %s %s %s\n        %s\n", group_name, name, commands[i].arguments,
+		       commands[i].summary);
 	}
 	written = standard_output_finish(STATUS_OK);
 	return status ? status : written;

@@ -58,8 +58,8 @@ const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
 const char *command_name(const struct command *command, enum command_caller caller)
 {
-	return caller == CALLER_INSPECT && command->inspect_name ? command->inspect_name
-								 : command->name;
+	return caller == CALLER_INSPECT && command->inspect_name ? command->inspect_name :
+								   command->name;
 }
 
 enum command_match command_find(const char *name, enum command_caller caller,

@@ -144,8 +144,8 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 	if (!arguments->files)
 		arguments->files = DEFAULT_FILES;
 	if (!arguments->every)
-		arguments->every =
-			arguments->files < DEFAULT_EVERY ? arguments->files : DEFAULT_EVERY;
+		arguments->every = arguments->files < DEFAULT_EVERY ? arguments->files :
+								      DEFAULT_EVERY;
 	if (arguments->every > arguments->files) {
 		error("with --every %" PRIu64 " and --files %" PRIu64 " there is no fsync",
 		      arguments->every, arguments->files);
@@ -328,8 +328,8 @@ static void tell_place(const char *what, struct descriptor_place *place)
 	CLEANUP_FREE char *path = place->path;
 	CLEANUP_FREE char *quoted = path ? quote_name(path) : NULL;
 
-	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode,
-	      quoted ? ", " : "", quoted ? quoted : "");
+	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode, quoted ? ", " : "",
+	      quoted ? quoted : "");
 }
 
 /* Where it was moved meanwhile, that is all that is known about it. */
@@ -375,8 +375,7 @@ static void remove_folder(struct run *run, struct fsync_folder *folder)
 	finish_removal(run, folder, ret);
 }
 
-static void tell_of_left(const struct run *run, const struct fsync_folder *folder,
-			 const char *what)
+static void tell_of_left(const struct run *run, const struct fsync_folder *folder, const char *what)
 {
 	CLEANUP_FREE char *path = folder_path(run, folder);
 
@@ -384,15 +383,15 @@ static void tell_of_left(const struct run *run, const struct fsync_folder *folde
 		warning_path(what, path ? path : folder->name, 0);
 }
 
-static int remove_left(void *data, struct fsync_folder *folder,
-		       enum fsync_folder_finding finding)
+static int remove_left(void *data, struct fsync_folder *folder, enum fsync_folder_finding finding)
 {
 	struct run *run = data;
 	uint64_t removed = 0;
 	int ret;
 
 	if (finding == FSYNC_FOLDER_IN_USE) {
-		tell_of_left(run, folder, "left alone, since a run that has not ended yet uses it:");
+		tell_of_left(run, folder,
+			     "left alone, since a run that has not ended yet uses it:");
 		return 0;
 	}
 	if (finding == FSYNC_FOLDER_DOUBTFUL) {
@@ -972,8 +971,8 @@ static int watch_rows(struct run *run)
 	const struct arguments *arguments = run->arguments;
 	CLEANUP(table_freep) struct table *table = NULL;
 	struct watch_row row = { 0 };
-	uint64_t interval =
-		arguments->interval_ns ? arguments->interval_ns : NANOSECONDS_PER_SECOND;
+	uint64_t interval = arguments->interval_ns ? arguments->interval_ns :
+						     NANOSECONDS_PER_SECOND;
 	int ret;
 
 	ret = TABLE_NEW(&table, watch_columns);

@@ -254,13 +254,13 @@ static const char *const checksums_names[] = {
 };
 
 static const struct table_column range_columns[] = {
-	{ "Offset", 12, false },   { "Bytenr", 14, false }, { "Length", 10, false },
-	{ "Next write", 10, true }, { "Why", 10, true },	    { "Checksums", 0, true },
+	{ "Offset", 12, false },    { "Bytenr", 14, false }, { "Length", 10, false },
+	{ "Next write", 10, true }, { "Why", 10, true },     { "Checksums", 0, true },
 };
 
 static const struct table_column file_columns[] = {
-	{ "In place", 10, false },  { "Copied", 10, false }, { "New", 10, false },
-	{ "Unknown", 10, false },   { "Checksums", 10, false }, { "Why", 20, true },
+	{ "In place", 10, false }, { "Copied", 10, false },    { "New", 10, false },
+	{ "Unknown", 10, false },  { "Checksums", 10, false }, { "Why", 20, true },
 	{ "Path", 0, true },
 };
 
@@ -635,9 +635,8 @@ static void check_file(struct scan *scan, const struct findings *findings)
 		if (*status == STATUS_OK)
 			*status = STATUS_CHECK_FAILED;
 	} else if (!is_complete(findings)) {
-		error_path(findings->file.searchable ?
-				   "changed while it was checked:" :
-				   "cannot check without CAP_SYS_ADMIN (root):",
+		error_path(findings->file.searchable ? "changed while it was checked:" :
+						       "cannot check without CAP_SYS_ADMIN (root):",
 			   findings->opened->path, 0);
 		*status = STATUS_ERROR;
 	}
@@ -731,8 +730,8 @@ static int predict_scratch(struct scan *scan, int fd, struct exercise *exercise,
 		return ret;
 	while ((ret = nocow_iter_next(scan->iter, &range)) > 0)
 		if (nocow_reason_fate(range.reason) == NOCOW_IN_PLACE)
-			write_exercise_predict(writes, (struct byte_range){ range.offset,
-									    range.length });
+			write_exercise_predict(writes,
+					       (struct byte_range){ range.offset, range.length });
 	exercise->predicted = findings.file.searchable;
 	return ret;
 }
@@ -765,8 +764,11 @@ static struct failure exercise_scratch(struct scan *scan, int fd, struct exercis
 	ret = run_writes(arguments, writes, exercise);
 	counter_delta_end(&exercise->counter_delta);
 	if (ret == -ESRCH && exercise->fio)
-		return (struct failure){ "fio needs /proc, as --engine builtin does not, to write to "
-					 "the scratch file in", 0 };
+		return (struct failure){
+			"fio needs /proc, as --engine builtin does not, to write to "
+			"the scratch file in",
+			0
+		};
 	if (ret == -EPROTO && exercise->fio)
 		return (struct failure){ "fio failed to write to the scratch file in", 0 };
 	if (ret < 0)

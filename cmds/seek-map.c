@@ -389,8 +389,7 @@ static int measure(const struct details *details, struct timing *timing)
 	if (ret == 0)
 		ret = time_rounds(details, timing, warm, reopened);
 	if (ret == 0)
-		ret = latency_figures_median(warm, arguments->repeat,
-					     &timing->figures[WALK_WARM]);
+		ret = latency_figures_median(warm, arguments->repeat, &timing->figures[WALK_WARM]);
 	if (ret == 0 && reopened)
 		ret = latency_figures_median(reopened, arguments->repeat,
 					     &timing->figures[WALK_REOPENED]);
@@ -400,9 +399,9 @@ static int measure(const struct details *details, struct timing *timing)
 }
 
 static const struct table_column timing_columns[] = {
-	{ "Walk", 8, true },   { "Calls", 10, false }, { "Total", 9, false },
-	{ "Min", 9, false },   { "Mean", 9, false },   { "p50", 9, false },
-	{ "p99", 9, false },   { "Max", 9, false },    { "Calls/s", 9, false },
+	{ "Walk", 8, true }, { "Calls", 10, false }, { "Total", 9, false },
+	{ "Min", 9, false }, { "Mean", 9, false },   { "p50", 9, false },
+	{ "p99", 9, false }, { "Max", 9, false },    { "Calls/s", 9, false },
 };
 
 static int print_figures(struct table *table, const char *walk,

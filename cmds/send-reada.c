@@ -386,7 +386,8 @@ static uint64_t estimated_stream_bytes(const struct reading *reading)
 
 	for (int i = 0; i < SEND_COMMAND_COUNT; i++)
 		in_commands += reading->tally.bytes[i];
-	return saturating_add(reading->tally.estimated_bytes, reading->stream.position - in_commands);
+	return saturating_add(reading->tally.estimated_bytes,
+			      reading->stream.position - in_commands);
 }
 
 /* -- what is reported -- */
@@ -463,8 +464,8 @@ static int print_commands(const struct report *report)
 }
 
 static const struct table_column pass_columns[] = {
-	{ "Pass", 6, true },	  { "Elapsed", 9, false },   { "Commands/s", 10, false },
-	{ "Stream/s", 10, false }, { "Reads", 8, false },     { "Read", 10, false },
+	{ "Pass", 6, true },	    { "Elapsed", 9, false },   { "Commands/s", 10, false },
+	{ "Stream/s", 10, false },  { "Reads", 8, false },     { "Read", 10, false },
 	{ "Mean read", 10, false }, { "In flight", 9, false }, { "Busy", 5, false },
 };
 
@@ -975,8 +976,7 @@ static int send_pass(struct report *report, const struct source *source,
 	if (ret < 0)
 		return ret;
 	pass_measure(pass, reading);
-	if (pass->device_known &&
-	    device_stats_read(NULL, source->subvolume.fsid, &after) == 0)
+	if (pass->device_known && device_stats_read(NULL, source->subvolume.fsid, &after) == 0)
 		pass->device = device_stats_subtract(&after, &before);
 	else
 		pass->device_known = false;

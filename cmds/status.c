@@ -338,8 +338,8 @@ static const char *explain(char text[EVIDENCE_TEXT_SIZE], const struct feature_s
 		snprintf(text, EVIDENCE_TEXT_SIZE, "kernel symbol %s", status->symbol);
 		return text;
 	case FEATURE_BY_LIST:
-		return status->state == FEATURE_PRESENT ? "listed by the kernel"
-							: "not listed by the kernel";
+		return status->state == FEATURE_PRESENT ? "listed by the kernel" :
+							  "not listed by the kernel";
 	}
 	return "no evidence";
 }

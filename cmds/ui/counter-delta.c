@@ -9,9 +9,9 @@
 void counter_delta_begin(struct counter_delta *counter_delta, int fd)
 {
 	counter_delta->ended = false;
-	counter_delta->begun =
-		filesystem_id_of(fd, counter_delta->fsid) == 0 &&
-		counters_read(NULL, counter_delta->fsid, &counter_delta->before) == 0;
+	counter_delta->begun = filesystem_id_of(fd, counter_delta->fsid) == 0 &&
+			       counters_read(NULL, counter_delta->fsid, &counter_delta->before) ==
+				       0;
 }
 
 void counter_delta_end(struct counter_delta *counter_delta)

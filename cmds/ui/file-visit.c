@@ -76,14 +76,13 @@ void file_visit_warn_of_vanished(const struct file_visit *visit,
 			"looked at");
 	else
 		warning("%" PRIu64 " files or directories were deleted, renamed or replaced before "
-			"they could be looked at", visit->vanished_count);
+			"they could be looked at",
+			visit->vanished_count);
 }
 
-static struct failure visit_one(struct file_visit *visit, const struct file_walk *walk,
-				const struct found_file *found,
-				struct failure (*report)(void *data,
-							 const struct opened_file *file),
-				void *data)
+static struct failure visit_one(
+	struct file_visit *visit, const struct file_walk *walk, const struct found_file *found,
+	struct failure (*report)(void *data, const struct opened_file *file), void *data)
 {
 	CLEANUP_CLOSE int fd = -1;
 	struct opened_file file = { .path = found->path };

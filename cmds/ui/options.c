@@ -226,7 +226,9 @@ static int add_name(struct known_options *known, const struct argp_option *optio
 static int add_options(struct known_options *known, FILE *letters, const struct argp *argp)
 {
 	static const char *const colons[] = {
-		[no_argument] = "", [required_argument] = ":", [optional_argument] = "::",
+		[no_argument] = "",
+		[required_argument] = ":",
+		[optional_argument] = "::",
 	};
 	int ret = 0;
 

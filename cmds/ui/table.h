@@ -23,8 +23,7 @@ struct table;
  */
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
 /* table_new() with all of the array COLUMNS. */
-#define TABLE_NEW(table, columns) \
-	table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
+#define TABLE_NEW(table, columns) table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
 void table_free(struct table *table);
 void table_freep(struct table **table);
 

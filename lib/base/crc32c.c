@@ -59,7 +59,7 @@ uint32_t crc32c_portable(uint32_t crc, const void *data, size_t size)
 #ifdef __x86_64__
 
 __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const void *data,
-								 size_t size)
+							       size_t size)
 {
 	const uint8_t *bytes = data;
 	uint64_t wide = crc;

@@ -90,11 +90,8 @@ static bool is_hidden(uint32_t code_point)
 static bool shapes_neighbour(uint32_t code_point)
 {
 	static const struct code_points ranges[] = {
-		{ 0x180b, 0x180d },
-		{ 0x180f, 0x180f },
-		{ 0x200c, 0x200d },
-		{ 0xfe00, 0xfe0f },
-		{ 0xe0100, 0xe01ef },
+		{ 0x180b, 0x180d }, { 0x180f, 0x180f },	  { 0x200c, 0x200d },
+		{ 0xfe00, 0xfe0f }, { 0xe0100, 0xe01ef },
 	};
 
 	return is_among(code_point, ranges, sizeof(ranges) / sizeof(ranges[0]));

@@ -62,8 +62,8 @@ int counters_read_file(const char *root, const uint8_t fsid[FSID_SIZE], const ch
 	char id[FSID_TEXT_SIZE];
 	ssize_t size;
 
-	if (asprintf(&path, "%s/%s/%s", root ? root : "/sys/fs/btrfs",
-		     filesystem_id_text(id, fsid), file) < 0) {
+	if (asprintf(&path, "%s/%s/%s", root ? root : "/sys/fs/btrfs", filesystem_id_text(id, fsid),
+		     file) < 0) {
 		path = NULL;
 		return -ENOMEM;
 	}

@@ -138,8 +138,8 @@ static int skip_to(struct extent_lookup *lookup, uint64_t bytenr)
 {
 	int ret = lookup->have_item;
 
-	while (ret > 0 && (lookup->item.objectid < bytenr ||
-			   lookup->item.type != BTRFS_EXTENT_ITEM_KEY)) {
+	while (ret > 0 &&
+	       (lookup->item.objectid < bytenr || lookup->item.type != BTRFS_EXTENT_ITEM_KEY)) {
 		/* There is no way back. */
 		lookup->known_from = lookup->item.objectid + 1;
 		ret = next_item(lookup);

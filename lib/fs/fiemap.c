@@ -152,8 +152,8 @@ static int refill(struct fiemap_iter *iter)
 
 	last = &answer->fm_extents[answer->fm_mapped_extents - 1];
 	iter->last = last->fe_flags & FIEMAP_EXTENT_LAST;
-	if (!iter->last && (!last->fe_length ||
-			    last->fe_logical + last->fe_length <= iter->position)) {
+	if (!iter->last &&
+	    (!last->fe_length || last->fe_logical + last->fe_length <= iter->position)) {
 		answer->fm_mapped_extents = 0;
 		return -EPROTO;
 	}

@@ -140,8 +140,8 @@ static int place_of_item(const struct checksum_format *format, const struct tree
 {
 	struct byte_range place = { .offset = item->offset };
 
-	if (item->objectid != BTRFS_EXTENT_CSUM_OBJECTID ||
-	    item->type != BTRFS_EXTENT_CSUM_KEY || item->size % format->size || !item->size)
+	if (item->objectid != BTRFS_EXTENT_CSUM_OBJECTID || item->type != BTRFS_EXTENT_CSUM_KEY ||
+	    item->size % format->size || !item->size)
 		return -EPROTO;
 	place.length = (uint64_t)(item->size / format->size) * format->sector_size;
 	if (place.length > longest_item(format) || byte_range_end(place) == UINT64_MAX)

@@ -90,8 +90,8 @@ int write_exercise_new(struct write_exercise **ret_exercise, int fd, uint64_t si
 	exercise->unwritten_count = exercise->block_count;
 	exercise->blocks = calloc(exercise->block_count, sizeof(*exercise->blocks));
 	ret = fiemap_iter_new(&exercise->mapped);
-	if (ret == 0 && (!exercise->blocks || posix_memalign((void **)&exercise->buffer,
-							     EXERCISE_BLOCK, LONGEST)))
+	if (ret == 0 && (!exercise->blocks ||
+			 posix_memalign((void **)&exercise->buffer, EXERCISE_BLOCK, LONGEST)))
 		ret = -ENOMEM;
 	if (ret == 0)
 		ret = for_each_block(exercise, remember);
@@ -181,7 +181,8 @@ static uint64_t choose(struct write_exercise *exercise, bool once, unsigned int 
 	} else {
 		block = random_below(exercise, exercise->block_count);
 		room = exercise->block_count - block < lengths[length] ?
-			       exercise->block_count - block : lengths[length];
+			       exercise->block_count - block :
+			       lengths[length];
 	}
 	while (lengths[length] > room)
 		length--;
@@ -316,11 +317,21 @@ static int run_fio(const char *path, const char *file, uint64_t size, uint64_t d
 {
 	CLEANUP_FREE char *file_option = NULL, *size_option = NULL, *runtime = NULL;
 	const char *argv[] = {
-		path, "--name=nocow-check", "--thread=1", NULL, NULL, NULL,
-		"--rw=randwrite", "--bssplit=4k/20:8k/20:16k/20:32k/20:64k/20",
-		"--direct=1", "--ioengine=psync", "--fallocate=none",
-		"--allow_file_create=0", "--output-format=json",
-		once ? NULL : "--time_based=1", NULL,
+		path,
+		"--name=nocow-check",
+		"--thread=1",
+		NULL,
+		NULL,
+		NULL,
+		"--rw=randwrite",
+		"--bssplit=4k/20:8k/20:16k/20:32k/20:64k/20",
+		"--direct=1",
+		"--ioengine=psync",
+		"--fallocate=none",
+		"--allow_file_create=0",
+		"--output-format=json",
+		once ? NULL : "--time_based=1",
+		NULL,
 	};
 
 	if (asprintf(&file_option, "--filename=%s", file) < 0)

@@ -9,7 +9,10 @@
 
 /* What every write is a multiple of, and the five lengths in blocks, each as frequent. */
 #define EXERCISE_BLOCK 4096
-#define EXERCISE_LENGTHS { 1, 2, 4, 8, 16 }
+#define EXERCISE_LENGTHS       \
+	{                      \
+		1, 2, 4, 8, 16 \
+	}
 #define EXERCISE_LENGTH_COUNT 5
 /* Memory for a file is some 36 bytes a block. */
 #define EXERCISE_LARGEST (8ULL << 30)

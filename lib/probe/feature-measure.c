@@ -77,8 +77,8 @@ static int run_on_image(const struct feature_probe *probe, int directory_fd,
 	if (ret == 0)
 		ret = probe_image_mount(&image);
 	if (ret == 0)
-		ret = probe->run ? probe->run(image.root_fd, interrupts, ret_cost)
-				 : probe->run_on_image(&image, interrupts, ret_cost);
+		ret = probe->run ? probe->run(image.root_fd, interrupts, ret_cost) :
+				   probe->run_on_image(&image, interrupts, ret_cost);
 	probe_image_free(&image);
 	return ret;
 }

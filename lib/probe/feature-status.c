@@ -31,9 +31,9 @@ void feature_status_of_release(const char *release,
 		if (!known)
 			continue;
 		ret_statuses[i].evidence = FEATURE_BY_RELEASE;
-		ret_statuses[i].state = kernel_release_compare(parsed, features[i].since) < 0
-						? FEATURE_ABSENT
-						: FEATURE_PRESENT;
+		ret_statuses[i].state = kernel_release_compare(parsed, features[i].since) < 0 ?
+						FEATURE_ABSENT :
+						FEATURE_PRESENT;
 	}
 }
 

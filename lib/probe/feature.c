@@ -8,7 +8,7 @@
 #include "probe/feature.h"
 
 const struct feature features[FEATURE_COUNT] = {
-#define FEATURE_ROW(id, name, version, patchlevel)                                                 \
+#define FEATURE_ROW(id, name, version, patchlevel) \
 	[FEATURE_##id] = { name, { version, patchlevel } },
 	FEATURE_LIST(FEATURE_ROW)
 #undef FEATURE_ROW

@@ -73,8 +73,8 @@ static int snapshot_and_time(int subvolume_fd, int fd, struct interrupts *interr
 static int write_and_time(int subvolume_fd, struct interrupts *interrupts,
 			  struct feature_cost *ret_cost)
 {
-	CLEANUP_CLOSE int fd =
-		openat(subvolume_fd, SHARED_FILE, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEANUP_CLOSE int fd = openat(subvolume_fd, SHARED_FILE,
+				      O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int ret, removed;
 
 	if (fd < 0)
@@ -92,8 +92,8 @@ static int write_and_time(int subvolume_fd, struct interrupts *interrupts,
 static int time_in_subvolume(int directory_fd, struct interrupts *interrupts,
 			     struct feature_cost *ret_cost)
 {
-	CLEANUP_CLOSE int fd =
-		openat(directory_fd, SUBVOLUME, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = openat(directory_fd, SUBVOLUME,
+				      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd < 0 ? -errno : write_and_time(fd, interrupts, ret_cost);
 }
@@ -104,8 +104,8 @@ int probe_fiemap_leaf(int directory_fd, struct interrupts *interrupts,
 	int ret, removed;
 
 	errno = 0;
-	ret = subvolume_errno(
-		btrfs_util_create_subvolume_fd(directory_fd, SUBVOLUME, 0, NULL, NULL));
+	ret = subvolume_errno(btrfs_util_create_subvolume_fd(directory_fd, SUBVOLUME, 0, NULL,
+							     NULL));
 	if (ret < 0)
 		return ret;
 	ret = time_in_subvolume(directory_fd, interrupts, ret_cost);

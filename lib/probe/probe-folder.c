@@ -83,8 +83,8 @@ static int open_folder(struct probe_folder *folder)
 	if (folder->fd >= 0)
 		return check_folder(folder);
 	/* It is a directory, it may be entered, and nobody has removed it, unless it is another. */
-	return errno == ENOTDIR || errno == ELOOP || errno == EACCES || errno == ENOENT ? -ESTALE
-											: -errno;
+	return errno == ENOTDIR || errno == ELOOP || errno == EACCES || errno == ENOENT ? -ESTALE :
+											  -errno;
 }
 
 int probe_folder_new(int parent_fd, struct probe_folder *ret_folder)

@@ -126,8 +126,7 @@ static void keep_reason(char said[PROBE_SAID_SIZE], int wait_status)
 static int run_mkfs(struct probe_image *image, const char *program)
 {
 	char device[PROBE_DEVICE_SIZE];
-	char *const argv[] = { "mkfs.btrfs", "-q",     "-d",   "single",
-			       "-m",	     "single", device, NULL };
+	char *const argv[] = { "mkfs.btrfs", "-q", "-d", "single", "-m", "single", device, NULL };
 	char said[PROBE_SAID_SIZE];
 	int wait_status, ret;
 	size_t length;

@@ -41,8 +41,8 @@ static int write_checksummed(int fd)
 
 static int make_checksummed(const struct probe_image *image, uint64_t *ret_inode)
 {
-	CLEANUP_CLOSE int fd =
-		openat(image->root_fd, FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEANUP_CLOSE int fd = openat(image->root_fd, FILE_NAME,
+				      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct stat status;
 
 	if (fd < 0 || fstat(fd, &status) < 0)
@@ -81,8 +81,8 @@ static int time_checks(int root_fd, struct feature_cost *ret_cost)
 
 	if (data == MAP_FAILED)
 		return -errno;
-	ret = fd < 0 ? -errno
-		     : min_cpu_time_of(try_writes, fd, &(struct iovec){ data, SMALL },
+	ret = fd < 0 ? -errno :
+		       min_cpu_time_of(try_writes, fd, &(struct iovec){ data, SMALL },
 				       &ret_cost->reference);
 	if (ret == 0)
 		ret = min_cpu_time_of(try_writes, fd, &(struct iovec){ data, LARGE },

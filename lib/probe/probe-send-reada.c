@@ -184,8 +184,8 @@ static int read_first_file(int root_fd)
 static int send_and_count(const struct probe_image *image, struct interrupts *interrupts,
 			  struct feature_cost *ret_cost)
 {
-	CLEANUP_CLOSE int fd =
-		openat(image->root_fd, SUBVOLUME, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = openat(image->root_fd, SUBVOLUME,
+				      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const struct send_request request = { .fd = fd, .protocol = 1, .data = true };
 	struct reading reading = { .root_fd = image->root_fd, .interrupts = interrupts };
 	int ret;

@@ -67,8 +67,8 @@ static int join_extents(struct kind_walk *walk, enum extent_kind kind, uint64_t 
 	return 0;
 }
 
-int kind_walk_at(struct kind_walk *walk, uint64_t offset, uint64_t end,
-		 enum extent_kind *ret_kind, uint64_t *ret_end)
+int kind_walk_at(struct kind_walk *walk, uint64_t offset, uint64_t end, enum extent_kind *ret_kind,
+		 uint64_t *ret_end)
 {
 	const struct mapped_extent *extent = &walk->extent;
 	enum extent_kind kind;

@@ -47,7 +47,7 @@ int kind_walk_start(struct kind_walk *walk, struct fiemap_iter *iter, int fd,
  * ascending offsets. Extents of one kind that touch count as one.
  * Returns 0 or as fiemap_iter_next().
  */
-int kind_walk_at(struct kind_walk *walk, uint64_t offset, uint64_t end,
-		 enum extent_kind *ret_kind, uint64_t *ret_end);
+int kind_walk_at(struct kind_walk *walk, uint64_t offset, uint64_t end, enum extent_kind *ret_kind,
+		 uint64_t *ret_end);
 
 #endif

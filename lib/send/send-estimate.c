@@ -29,8 +29,7 @@ static uint64_t path_size(const struct send_command *command)
 	return ATTRIBUTE_HEADER_SIZE + strlen(command->path);
 }
 
-uint64_t send_estimate_size(const struct send_command *command, uint32_t protocol,
-			    size_t page_size)
+uint64_t send_estimate_size(const struct send_command *command, uint32_t protocol, size_t page_size)
 {
 	uint64_t most = largest_write(protocol, page_size);
 	uint64_t count, around, all_around;

@@ -75,6 +75,7 @@ int send_extents_find(struct send_extents *extents, const struct send_command *c
 			return ret;
 	}
 	extents->next_offset = offset + 1;
-	return extents->iter ? file_extent_iter_next(extents->iter, offset, offset + 1, ret_extent) :
-			       0;
+	return extents->iter ?
+		       file_extent_iter_next(extents->iter, offset, offset + 1, ret_extent) :
+		       0;
 }

@@ -14,10 +14,8 @@
 
 #include "../large-file.h"
 
-off_t __real_lseek(int fd, off_t offset, int whence)
-	LARGE_FILE_SYMBOL("__real_lseek");
-off_t __wrap_lseek(int fd, off_t offset, int whence)
-	LARGE_FILE_SYMBOL("__wrap_lseek");
+off_t __real_lseek(int fd, off_t offset, int whence) LARGE_FILE_SYMBOL("__real_lseek");
+off_t __wrap_lseek(int fd, off_t offset, int whence) LARGE_FILE_SYMBOL("__wrap_lseek");
 
 /* As if somebody else wrote to the file just now. */
 static void grow(int fd)

@@ -12,12 +12,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What a parser that succeeded promises; checked in every build. */
-#define INVARIANT(condition)                                                              \
-	do {                                                                              \
-		if (!(condition)) {                                                       \
+#define INVARIANT(condition)                                                                    \
+	do {                                                                                    \
+		if (!(condition)) {                                                             \
 			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
-			abort();                                                          \
-		}                                                                         \
+			abort();                                                                \
+		}                                                                               \
 	} while (0)
 
 static inline void *fuzz_allocate(size_t size)

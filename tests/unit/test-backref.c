@@ -137,8 +137,8 @@ static void test_check_paths_position_out_of_range(void **state)
 	const struct container good = two_paths();
 	const uint64_t wrong[] = {
 		/* in the header's or the positions' place, behind the end, far away */
-		0, 15, good.size - sizeof(struct btrfs_data_container), 1000, UINT64_MAX,
-		UINT64_MAX - 15,
+		0,    15,	  good.size - sizeof(struct btrfs_data_container),
+		1000, UINT64_MAX, UINT64_MAX - 15,
 	};
 
 	(void)state;
@@ -242,7 +242,10 @@ static void test_query_grows(void **state)
 static void test_query_grows_to_the_largest_size_at_most(void **state)
 {
 	static const uint32_t missing[] = {
-		LARGEST_SIZE - 2 * FIRST_SIZE, LARGEST_SIZE, UINT32_MAX - 1, UINT32_MAX,
+		LARGEST_SIZE - 2 * FIRST_SIZE,
+		LARGEST_SIZE,
+		UINT32_MAX - 1,
+		UINT32_MAX,
 	};
 
 	(void)state;

@@ -30,7 +30,10 @@ struct info {
 };
 
 static const struct info usual = {
-	.nodesize = 16384, .sectorsize = SECTOR, .csum_size = 4, .flags = 1,
+	.nodesize = 16384,
+	.sectorsize = SECTOR,
+	.csum_size = 4,
+	.flags = 1,
 };
 
 static void test_format(void **state)
@@ -57,9 +60,8 @@ static void test_impossible_formats(void **state)
 		uint32_t sector;
 		uint16_t size;
 	} cases[] = {
-		{ 0, 4096, 4 },	       { 16384, 0, 4 },	    { 16384, 4096, 0 },
-		{ 16384, 4096, 33 },   { 16384, 4097, 4 },  { 16383, 4096, 4 },
-		{ 131072, 4096, 4 },   { 4096, 8192, 4 },
+		{ 0, 4096, 4 },	    { 16384, 0, 4 },	{ 16384, 4096, 0 },  { 16384, 4096, 33 },
+		{ 16384, 4097, 4 }, { 16383, 4096, 4 }, { 131072, 4096, 4 }, { 4096, 8192, 4 },
 	};
 	struct checksum_format format = { .size = 99 };
 
@@ -216,7 +218,9 @@ static void test_item_that_begins_before(void **state)
 static void test_items_before(void **state)
 {
 	const struct tree_item items[] = {
-		item_at(MIB(90), 1), item_at(MIB(91), 256), item_at(MIB(99), 200),
+		item_at(MIB(90), 1),
+		item_at(MIB(91), 256),
+		item_at(MIB(99), 200),
 		item_at(MIB(110), 1),
 	};
 
@@ -326,18 +330,12 @@ static void test_start_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_impossible_formats),
-		SEARCH_TEST(test_no_checksums),
-		SEARCH_TEST(test_first_item_on_disk),
-		SEARCH_TEST(test_overlaps),
-		SEARCH_TEST(test_item_that_begins_before),
-		SEARCH_TEST(test_items_before),
-		SEARCH_TEST(test_parts),
-		SEARCH_TEST(test_backwards),
-		SEARCH_TEST(test_jump),
-		SEARCH_TEST(test_errors),
-		SEARCH_TEST(test_broken_items),
+		cmocka_unit_test(test_format),	cmocka_unit_test(test_impossible_formats),
+		SEARCH_TEST(test_no_checksums), SEARCH_TEST(test_first_item_on_disk),
+		SEARCH_TEST(test_overlaps),	SEARCH_TEST(test_item_that_begins_before),
+		SEARCH_TEST(test_items_before), SEARCH_TEST(test_parts),
+		SEARCH_TEST(test_backwards),	SEARCH_TEST(test_jump),
+		SEARCH_TEST(test_errors),	SEARCH_TEST(test_broken_items),
 		SEARCH_TEST(test_start_errors),
 	};
 

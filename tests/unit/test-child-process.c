@@ -184,10 +184,9 @@ static void assert_fails(const char *path, int expected)
 	int wait_status = 42;
 
 	assert_int_equal(child_run(path, argv, &wait_status), expected);
-	assert_int_equal(
-		child_run_errors(path, argv, -1, buffer, sizeof(buffer), &length,
-				 &wait_status),
-		expected);
+	assert_int_equal(child_run_errors(path, argv, -1, buffer, sizeof(buffer), &length,
+					  &wait_status),
+			 expected);
 	assert_int_equal(child_capture(path, argv, buffer, sizeof(buffer), &length), expected);
 	assert_int_equal(wait_status, 42);
 	assert_int_equal(length, 42);

@@ -12,8 +12,8 @@
 #include "test.h"
 
 static const uint8_t fsid[FSID_SIZE] = {
-	0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66,
-	0xff,
+	0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef,
+	0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0xff,
 };
 #define FSID_TEXT "01234567-89ab-cdef-0011-2233445566ff"
 
@@ -47,11 +47,24 @@ static void test_parse_nothing(void **state)
 static void test_parse_errors(void **state)
 {
 	static const char *const texts[] = {
-		"\n",		"name\n",	  "name \n",	  " 1\n",
-		"name 1",	"name  1\n",	  "name 1 \n",	  "name -1\n",
-		"name +1\n",	"name 0x1\n",	  "name 1\r\n",	  "name one\n",
-		"a 1\nb",	"a 1\n\nb 2\n",	  "name\t1\n",	  "name 1 2\n",
-		"name 18446744073709551616\n",	  "name 18446744073709551620\n",
+		"\n",
+		"name\n",
+		"name \n",
+		" 1\n",
+		"name 1",
+		"name  1\n",
+		"name 1 \n",
+		"name -1\n",
+		"name +1\n",
+		"name 0x1\n",
+		"name 1\r\n",
+		"name one\n",
+		"a 1\nb",
+		"a 1\n\nb 2\n",
+		"name\t1\n",
+		"name 1 2\n",
+		"name 18446744073709551616\n",
+		"name 18446744073709551620\n",
 		"name 99999999999999999999999\n",
 	};
 
@@ -186,7 +199,8 @@ static void test_subtract(void **state)
 {
 	const struct counters before = { 3, { { "b", 5 }, { "gone", 9 }, { "a", 100 } } };
 	const struct counters after = {
-		4, { { "a", 110 }, { "b", 5 }, { "new", 7 }, { "newer", 8 } },
+		4,
+		{ { "a", 110 }, { "b", 5 }, { "new", 7 }, { "newer", 8 } },
 	};
 	struct counters change;
 

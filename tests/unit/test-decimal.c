@@ -40,7 +40,13 @@ static void test_numbers(void **state)
 static void test_no_numbers(void **state)
 {
 	static const char *const texts[] = {
-		"", " 1", "-1", "+1", "x", "18446744073709551616", "18446744073709551620",
+		"",
+		" 1",
+		"-1",
+		"+1",
+		"x",
+		"18446744073709551616",
+		"18446744073709551620",
 		"99999999999999999999999",
 	};
 

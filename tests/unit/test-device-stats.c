@@ -12,7 +12,7 @@
 #include "fs/device-stats.h"
 #include "test.h"
 
-#define REAL                                                                                       \
+#define REAL \
 	" 1042451    27271 14965936   193540 10098259  1787775 231141150  4797988        0   592292  5153749      385        0 20416688     2078   139546   160141\n"
 
 static const uint8_t fsid[FSID_SIZE] = "0123456789abcdef";

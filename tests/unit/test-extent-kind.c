@@ -22,8 +22,10 @@ static int teardown(void **state)
 	return ioctl_mock_teardown(state);
 }
 
-#define EXTENT(offset, length, flags) \
-	{ .fe_logical = (offset), .fe_length = (length), .fe_flags = (flags) }
+#define EXTENT(offset, length, flags)                                              \
+	{                                                                          \
+		.fe_logical = (offset), .fe_length = (length), .fe_flags = (flags) \
+	}
 
 #define LAST FIEMAP_EXTENT_LAST
 #define UNWRITTEN FIEMAP_EXTENT_UNWRITTEN

@@ -13,7 +13,10 @@
 #define FIRST_SIZE 4096
 
 /* The file's own reference. */
-#define SELF(offset) { INODE, (offset), SUBVOLID }
+#define SELF(offset)                      \
+	{                                 \
+		INODE, (offset), SUBVOLID \
+	}
 
 static struct extent_owners *owners;
 
@@ -98,7 +101,10 @@ static void test_no_extents(void **state)
 static void test_several_extents(void **state)
 {
 	static const struct extent_ref first[] = {
-		SELF(0), { 301, 0, 256 }, { 302, 0, 256 }, { 300, 0, 5 },
+		SELF(0),
+		{ 301, 0, 256 },
+		{ 302, 0, 256 },
+		{ 300, 0, 5 },
 	};
 	static const struct extent_ref second[] = { { 302, 8192, 256 }, SELF(KIB(4)) };
 	static const struct extent_ref third[] = { SELF(KIB(12)) };
@@ -125,7 +131,10 @@ static void test_several_extents(void **state)
 static void test_each_extent_is_asked_for_once(void **state)
 {
 	static const struct extent_ref refs[] = {
-		SELF(0), SELF(KIB(64)), { 301, 0, 256 }, { 301, KIB(4), 256 },
+		SELF(0),
+		SELF(KIB(64)),
+		{ 301, 0, 256 },
+		{ 301, KIB(4), 256 },
 	};
 	static const struct extent_owner expected[] = { { 256, 301, 2, KIB(24) } };
 
@@ -148,7 +157,9 @@ static void test_each_extent_is_asked_for_once(void **state)
 static void test_several_references_of_the_first_owner(void **state)
 {
 	static const struct extent_ref refs[] = {
-		{ 200, KIB(4), 256 }, SELF(0), { 200, 0, 256 },
+		{ 200, KIB(4), 256 },
+		SELF(0),
+		{ 200, 0, 256 },
 	};
 	static const struct extent_owner expected[] = { { 256, 200, 1, KIB(4) } };
 
@@ -218,7 +229,10 @@ static void test_flagged_without_other_owners(void **state)
 static void test_other_owners_without_the_flag(void **state)
 {
 	static const struct extent_ref refs[] = {
-		SELF(0), { 301, 0, 256 }, { 302, 0, 256 }, { 302, KIB(4), 256 },
+		SELF(0),
+		{ 301, 0, 256 },
+		{ 302, 0, 256 },
+		{ 302, KIB(4), 256 },
 	};
 	static const struct extent_owner expected[] = {
 		{ 256, 301, 1, KIB(4) },

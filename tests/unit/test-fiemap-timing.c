@@ -62,7 +62,9 @@ static const struct byte_range range = { KIB(4), MIB(1) };
 
 static const struct fiemap_extent file[] = {
 	{ .fe_logical = KIB(4), .fe_physical = MIB(1), .fe_length = KIB(4) },
-	{ .fe_logical = KIB(8), .fe_physical = MIB(2), .fe_length = KIB(4),
+	{ .fe_logical = KIB(8),
+	  .fe_physical = MIB(2),
+	  .fe_length = KIB(4),
 	  .fe_flags = FIEMAP_EXTENT_LAST },
 };
 

@@ -333,10 +333,8 @@ static void test_extent_that_overflows(void **state)
 static void test_empty_extents_are_left_out(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		EXTENT(0, MIB(1), 0, 0),
-		EXTENT(0, MIB(2), KIB(4), 0),
-		EXTENT(KIB(4), MIB(3), 0, 0),
-		EXTENT(KIB(8), MIB(4), KIB(4), 0),
+		EXTENT(0, MIB(1), 0, 0),	  EXTENT(0, MIB(2), KIB(4), 0),
+		EXTENT(KIB(4), MIB(3), 0, 0),	  EXTENT(KIB(8), MIB(4), KIB(4), 0),
 		EXTENT(KIB(16), MIB(5), 0, LAST),
 	};
 
@@ -461,12 +459,14 @@ static void test_clip(void **state)
 		{ { 8, 100, 8, 0 }, { 10, 2 }, { 10, 102, 2, 0 } },
 		/* what is cut at its end is not the last extent any more, what is cut at its start is */
 		{ { 8, 100, 8, FIEMAP_EXTENT_LAST }, { 0, 10 }, { 8, 100, 2, 0 } },
-		{ { 8, 100, 8, FIEMAP_EXTENT_LAST }, { 10, 64 },
+		{ { 8, 100, 8, FIEMAP_EXTENT_LAST },
+		  { 10, 64 },
 		  { 10, 102, 6, FIEMAP_EXTENT_LAST } },
 		/* the parts of a compressed extent have no address of their own */
 		{ { 8, 100, 8, ENCODED }, { 10, 2 }, { 10, 100, 2, ENCODED } },
 		/* no address to move */
-		{ { 8, 0, 8, FIEMAP_EXTENT_DELALLOC }, { 10, 2 },
+		{ { 8, 0, 8, FIEMAP_EXTENT_DELALLOC },
+		  { 10, 2 },
 		  { 10, 0, 2, FIEMAP_EXTENT_DELALLOC } },
 		/* a range that ends beyond the largest offset */
 		{ { 8, 100, 8, 0 }, { 12, UINT64_MAX }, { 12, 104, 4, 0 } },

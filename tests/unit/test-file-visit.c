@@ -70,12 +70,9 @@ static void test_check(void **state)
 		bool is_fine;
 		int error;
 	} cases[] = {
-		{ { .type = S_IFREG }, true, 0 },
-		{ { .type = S_IFDIR }, false, 0 },
-		{ { .type = S_IFIFO }, false, 0 },
-		{ { .type = S_IFCHR }, false, 0 },
-		{ { .error = -ENOTTY }, false, 0 },
-		{ { .error = -EACCES }, false, -EACCES },
+		{ { .type = S_IFREG }, true, 0 },   { { .type = S_IFDIR }, false, 0 },
+		{ { .type = S_IFIFO }, false, 0 },  { { .type = S_IFCHR }, false, 0 },
+		{ { .error = -ENOTTY }, false, 0 }, { { .error = -EACCES }, false, -EACCES },
 	};
 
 	(void)state;
@@ -128,10 +125,12 @@ static void test_warning_of_vanished(void **state)
 	(void)state;
 	assert_warning(0, 0, "");
 	assert_warning(2, -1, "");
-	assert_warning(1, 0, "WARNING: 1 file or directory was deleted, renamed or replaced before "
-			     "it could be looked at\n");
-	assert_warning(2, 0, "WARNING: 2 files or directories were deleted, renamed or replaced "
-			     "before they could be looked at\n");
+	assert_warning(1, 0,
+		       "WARNING: 1 file or directory was deleted, renamed or replaced before "
+		       "it could be looked at\n");
+	assert_warning(2, 0,
+		       "WARNING: 2 files or directories were deleted, renamed or replaced "
+		       "before they could be looked at\n");
 }
 
 int main(void)

@@ -30,8 +30,7 @@ static char root[40];
 static bool no_openat2;
 
 /* Everything is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
-int __wrap_fstatfs(int fd, struct statfs *filesystem)
-	LARGE_FILE_SYMBOL("__wrap_fstatfs");
+int __wrap_fstatfs(int fd, struct statfs *filesystem) LARGE_FILE_SYMBOL("__wrap_fstatfs");
 int __wrap_fstatfs(int fd, struct statfs *filesystem)
 {
 	char link[32], path[16] = "";
@@ -43,8 +42,10 @@ int __wrap_fstatfs(int fd, struct statfs *filesystem)
 	return 0;
 }
 
-long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
-long __real_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how,
+		    size_t size);
+long __real_syscall(long number, int directory, const char *name, struct open_how *how,
+		    size_t size);
 long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
 {
 	assert_int_equal(number, SYS_openat2);

@@ -35,8 +35,7 @@ static bool names_leave;
 static bool opened_at_once;
 
 /* Everything below ROOT is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
-int __wrap_fstatfs(int fd, struct statfs *filesystem)
-	LARGE_FILE_SYMBOL("__wrap_fstatfs");
+int __wrap_fstatfs(int fd, struct statfs *filesystem) LARGE_FILE_SYMBOL("__wrap_fstatfs");
 int __wrap_fstatfs(int fd, struct statfs *filesystem)
 {
 	char link[32], path[PATH_MAX] = "";
@@ -54,8 +53,10 @@ int __wrap_fstatfs(int fd, struct statfs *filesystem)
 }
 
 /* The only call without a function of its own in the C library is openat2(). */
-long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
-long __real_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how,
+		    size_t size);
+long __real_syscall(long number, int directory, const char *name, struct open_how *how,
+		    size_t size);
 long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
 {
 	assert_int_equal(number, SYS_openat2);
@@ -117,8 +118,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	static const char *const names[] = {
-		"a", "a-again", "link", "dir-link", "fifo", "dir/b", "dir/c\n", "dir/sub/d",
-		"dir/sub", "dir", "empty", "",
+		"a",	   "a-again",	"link",	   "dir-link", "fifo",	"dir/b",
+		"dir/c\n", "dir/sub/d", "dir/sub", "dir",      "empty", "",
 	};
 
 	(void)state;
@@ -319,7 +320,8 @@ static void test_list_with_directories(void **state)
 {
 	static const char *const expected[] = { "dir/sub/d" };
 	char bytes[256];
-	int size = snprintf(bytes, sizeof(bytes), "%s%c%s", in_root("dir/sub"), 0, in_root("empty"));
+	int size = snprintf(bytes, sizeof(bytes), "%s%c%s", in_root("dir/sub"), 0,
+			    in_root("empty"));
 	FILE *list = list_of(bytes, size);
 
 	(void)state;

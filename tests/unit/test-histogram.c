@@ -107,7 +107,8 @@ static void test_json(void **state)
 	text = as_json(&latency);
 	/* steps without a call are left out */
 	assert_int_equal(count_of(text, "low_ns"), 2);
-	assert_non_null(strstr(text, "\"low_ns\": 16,\n      \"high_ns\": 32,\n      \"count\": 2\n"));
+	assert_non_null(strstr(text,
+			       "\"low_ns\": 16,\n      \"high_ns\": 32,\n      \"count\": 2\n"));
 }
 
 int main(void)

@@ -89,8 +89,8 @@ static void test_leaf(void **state)
 	assert_true(image_inode_flags_edit_leaf(leaf, sizeof(*leaf), fsid, TREE, OTHER_INODE,
 						INODE_NODATASUM));
 	assert_int_equal(le64toh(inode_item(leaf, 1)->flags), INODE_PREALLOC | INODE_NODATASUM);
-	assert_false(
-		image_inode_flags_edit_leaf(leaf, sizeof(*leaf), fsid, TREE, 259, INODE_NODATASUM));
+	assert_false(image_inode_flags_edit_leaf(leaf, sizeof(*leaf), fsid, TREE, 259,
+						 INODE_NODATASUM));
 	free(leaf);
 }
 

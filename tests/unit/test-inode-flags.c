@@ -86,10 +86,10 @@ static void test_each_file_flag(void **state)
 		unsigned int file_flag;
 		const char *name;
 	} cases[] = {
-		{ FS_NOCOW_FL, "nodatacow" },	{ FS_NOCOMP_FL, "nocompress" },
-		{ FS_SYNC_FL, "sync" },		{ FS_IMMUTABLE_FL, "immutable" },
-		{ FS_APPEND_FL, "append" },	{ FS_NODUMP_FL, "nodump" },
-		{ FS_NOATIME_FL, "noatime" },	{ FS_DIRSYNC_FL, "dirsync" },
+		{ FS_NOCOW_FL, "nodatacow" }, { FS_NOCOMP_FL, "nocompress" },
+		{ FS_SYNC_FL, "sync" },	      { FS_IMMUTABLE_FL, "immutable" },
+		{ FS_APPEND_FL, "append" },   { FS_NODUMP_FL, "nodump" },
+		{ FS_NOATIME_FL, "noatime" }, { FS_DIRSYNC_FL, "dirsync" },
 		{ FS_COMPR_FL, "compress" },
 	};
 
@@ -165,11 +165,14 @@ static void test_all_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MOCKED_TEST(test_names),	    MOCKED_TEST(test_every_flag_ends),
+		MOCKED_TEST(test_names),
+		MOCKED_TEST(test_every_flag_ends),
 		MOCKED_TEST(test_file_flags),
 		MOCKED_TEST(test_each_file_flag),
-		MOCKED_TEST(test_file_flags_error), MOCKED_TEST(test_parse),
-		MOCKED_TEST(test_all),		    MOCKED_TEST(test_all_errors),
+		MOCKED_TEST(test_file_flags_error),
+		MOCKED_TEST(test_parse),
+		MOCKED_TEST(test_all),
+		MOCKED_TEST(test_all_errors),
 	};
 
 	return cmocka_run_group_tests_name("inode-flags", tests, NULL, NULL);

@@ -229,12 +229,9 @@ static void test_restored(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_ends_by_the_signal),
-		cmocka_unit_test(test_ignored),
-		cmocka_unit_test(test_no_call_waits),
-		cmocka_unit_test(test_forgotten),
-		cmocka_unit_test(test_restored),
+		cmocka_unit_test(test_none),	  cmocka_unit_test(test_ends_by_the_signal),
+		cmocka_unit_test(test_ignored),	  cmocka_unit_test(test_no_call_waits),
+		cmocka_unit_test(test_forgotten), cmocka_unit_test(test_restored),
 	};
 
 	return cmocka_run_group_tests_name("interrupts", tests, NULL, NULL);

@@ -174,10 +174,30 @@ static void test_deepest_nesting(void **state)
 static void test_escapes(void **state)
 {
 	static const char *const strings[] = {
-		"", "\"", "\\", "a\"b\\c/d", "\b\f\n\r\t", "\001\037", "\x7f", "\033[31m", "\xc2\x9b",
-		("gr\xc3\xb6\xc3\x9f" "e"), "\xe2\x80\xa8", "\xf0\x9f\x98\x80", "</script>",
-		"\xc2\x80", "\xc2\x9f", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xe2\x80\xae",
-		"~", "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf",
+		"",
+		"\"",
+		"\\",
+		"a\"b\\c/d",
+		"\b\f\n\r\t",
+		"\001\037",
+		"\x7f",
+		"\033[31m",
+		"\xc2\x9b",
+		("gr\xc3\xb6\xc3\x9f"
+		 "e"),
+		"\xe2\x80\xa8",
+		"\xf0\x9f\x98\x80",
+		"</script>",
+		"\xc2\x80",
+		"\xc2\x9f",
+		"\xc2\xa0",
+		"\xdf\xbf",
+		"\xe0\xa0\x80",
+		"\xe2\x80\xae",
+		"~",
+		"\xef\xbf\xbf",
+		"\xf0\x90\x80\x80",
+		"\xf4\x8f\xbf\xbf",
 	};
 	struct json_object *object;
 
@@ -221,9 +241,13 @@ static void test_utf8_name(void **state)
 	struct json_object *object;
 
 	(void)state;
-	json_add_name(&json, "path", "gr\xc3\xb6\xc3\x9f" "e\n\\");
+	json_add_name(&json, "path",
+		      "gr\xc3\xb6\xc3\x9f"
+		      "e\n\\");
 	object = read_back();
-	assert_string_member(object, "path", "gr\xc3\xb6\xc3\x9f" "e\n\\");
+	assert_string_member(object, "path",
+			     "gr\xc3\xb6\xc3\x9f"
+			     "e\n\\");
 	assert_false(json_object_object_get_ex(object, "path_encoding", NULL));
 	json_object_put(object);
 }
@@ -233,9 +257,13 @@ static void test_other_name(void **state)
 	struct json_object *object;
 
 	(void)state;
-	json_add_name(&json, "path", "gr\xf6" "e\n\\");
+	json_add_name(&json, "path",
+		      "gr\xf6"
+		      "e\n\\");
 	object = read_back();
-	assert_string_member(object, "path", "gr\\xf6" "e\\x0a\\\\");
+	assert_string_member(object, "path",
+			     "gr\\xf6"
+			     "e\\x0a\\\\");
 	assert_string_member(object, "path_encoding", "escaped");
 	json_object_put(object);
 }
@@ -299,18 +327,12 @@ static void test_other_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		JSON_TEST(test_header_alone),
-		JSON_TEST(test_values),
-		JSON_TEST(test_nesting),
-		JSON_TEST(test_empty_containers),
-		JSON_TEST(test_deepest_nesting),
-		JSON_TEST(test_escapes),
-		JSON_TEST(test_other_bytes),
-		JSON_TEST(test_utf8_name),
-		JSON_TEST(test_other_name),
-		JSON_TEST(test_what_is_not_known),
-		JSON_TEST(test_utf8_names),
-		JSON_TEST(test_other_names),
+		JSON_TEST(test_header_alone),	 JSON_TEST(test_values),
+		JSON_TEST(test_nesting),	 JSON_TEST(test_empty_containers),
+		JSON_TEST(test_deepest_nesting), JSON_TEST(test_escapes),
+		JSON_TEST(test_other_bytes),	 JSON_TEST(test_utf8_name),
+		JSON_TEST(test_other_name),	 JSON_TEST(test_what_is_not_known),
+		JSON_TEST(test_utf8_names),	 JSON_TEST(test_other_names),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);

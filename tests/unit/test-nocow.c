@@ -45,7 +45,9 @@ static struct nocow_file file_with(uint32_t inode_flags)
 /* -- one item -- */
 
 static const struct file_extent new_item = {
-	.length = KIB(4), .disk_bytenr = MIB(20), .generation = LAST_SNAPSHOT + 1,
+	.length = KIB(4),
+	.disk_bytenr = MIB(20),
+	.generation = LAST_SNAPSHOT + 1,
 };
 
 static void assert_item(uint32_t inode_flags, const struct file_extent *item, bool shared,
@@ -239,7 +241,8 @@ static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64
 		EXTENT_ROOM,
 	};
 	const struct btrfs_extent_item extent = {
-		.refs = htole64(1), .flags = htole64(BTRFS_EXTENT_FLAG_DATA),
+		.refs = htole64(1),
+		.flags = htole64(BTRFS_EXTENT_FLAG_DATA),
 	};
 	const struct btrfs_extent_data_ref ref = {
 		.root = htole64(SUBVOLID),
@@ -283,7 +286,11 @@ static void expect_checksums(uint64_t bytenr, uint64_t csum_bytenr, uint32_t sec
 	};
 	static const char checksums[64];
 	const struct tree_item item = {
-		BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, csum_bytenr, 0, checksums,
+		BTRFS_EXTENT_CSUM_OBJECTID,
+		BTRFS_EXTENT_CSUM_KEY,
+		csum_bytenr,
+		0,
+		checksums,
 		4 * sectors,
 	};
 
@@ -315,9 +322,12 @@ static void assert_ends_with(int ret)
 static void test_cow_file(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = KIB(64), .fe_physical = MIB(20), .fe_length = KIB(64),
+		{ .fe_logical = KIB(64),
+		  .fe_physical = MIB(20),
+		  .fe_length = KIB(64),
 		  .fe_flags = SHARED },
-		{ .fe_logical = KIB(128), .fe_length = KIB(4),
+		{ .fe_logical = KIB(128),
+		  .fe_length = KIB(4),
 		  .fe_flags = FIEMAP_EXTENT_DELALLOC | LAST },
 	};
 
@@ -347,7 +357,8 @@ static void test_empty_file(void **state)
 static void test_prealloc_behind_the_end(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = MIB(2), .fe_length = KIB(4),
+		{ .fe_logical = MIB(2),
+		  .fe_length = KIB(4),
 		  .fe_flags = FIEMAP_EXTENT_DATA_INLINE | LAST },
 	};
 
@@ -364,15 +375,17 @@ static void test_part_of_a_file(void **state)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(64) },
-		{ .fe_logical = KIB(96), .fe_physical = MIB(30), .fe_length = KIB(64),
+		{ .fe_logical = KIB(96),
+		  .fe_physical = MIB(30),
+		  .fe_length = KIB(64),
 		  .fe_flags = LAST },
 	};
 
 	(void)state;
 	start(&cow_file, (struct byte_range){ KIB(60), KIB(40) });
 	expect_fiemap(KIB(60), KIB(40), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
-	assert_range(KIB(60), KIB(4), MIB(20) + KIB(60),
-		     NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(60), KIB(4), MIB(20) + KIB(60), NOCOW_REASON_NO_FLAG,
+		     NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_range(KIB(64), KIB(32), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_range(KIB(96), KIB(4), MIB(30), NOCOW_REASON_NO_FLAG, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_ends_with(0);
@@ -421,10 +434,10 @@ static void test_items_of_an_extent(void **state)
 	/* its extent starts before the file does */
 	expect_extent(MIB(19), 1, INODE, -MIB(1));
 	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
-	assert_range(KIB(4), KIB(4), MIB(20) + KIB(4),
-		     NOCOW_REASON_GENERATION, NOCOW_CHECKSUMS_NONE);
-	assert_range(KIB(8), KIB(4), MIB(20) + KIB(8),
-		     NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(4), KIB(4), MIB(20) + KIB(4), NOCOW_REASON_GENERATION,
+		     NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(4), MIB(20) + KIB(8), NOCOW_REASON_NODATACOW,
+		     NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
 }
 
@@ -434,7 +447,9 @@ static void test_references(void **state)
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
 		{ .fe_logical = KIB(4), .fe_physical = MIB(700), .fe_length = KIB(4) },
-		{ .fe_logical = KIB(8), .fe_physical = MIB(1400), .fe_length = KIB(4),
+		{ .fe_logical = KIB(8),
+		  .fe_physical = MIB(1400),
+		  .fe_length = KIB(4),
 		  .fe_flags = SHARED | LAST },
 	};
 	const struct item items[] = {
@@ -461,7 +476,9 @@ static void test_references(void **state)
 static void test_checksums(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = 0, .fe_physical = MIB(64), .fe_length = KIB(32),
+		{ .fe_logical = 0,
+		  .fe_physical = MIB(64),
+		  .fe_length = KIB(32),
 		  .fe_flags = UNWRITTEN | LAST },
 	};
 	const struct item item = item_at(0, MIB(64), 0, KIB(32), BTRFS_FILE_EXTENT_PREALLOC);
@@ -475,10 +492,10 @@ static void test_checksums(void **state)
 	expect_checksums(MIB(48), MIB(64) + KIB(8), 2);
 	expect_checksums(MIB(64) + KIB(16), 0, 0);
 	assert_range(0, KIB(8), MIB(64), NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
-	assert_range(KIB(8), KIB(8), MIB(64) + KIB(8),
-		     NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
-	assert_range(KIB(16), KIB(16), MIB(64) + KIB(16),
-		     NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(8), MIB(64) + KIB(8), NOCOW_REASON_CHECKSUMS,
+		     NOCOW_CHECKSUMS_EXIST);
+	assert_range(KIB(16), KIB(16), MIB(64) + KIB(16), NOCOW_REASON_PREALLOC,
+		     NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
 }
 
@@ -489,9 +506,13 @@ static void test_checksums(void **state)
 static void test_direct_only(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4),
+		{ .fe_logical = 0,
+		  .fe_physical = MIB(20),
+		  .fe_length = KIB(4),
 		  .fe_flags = UNWRITTEN },
-		{ .fe_logical = KIB(4), .fe_physical = MIB(700), .fe_length = KIB(12),
+		{ .fe_logical = KIB(4),
+		  .fe_physical = MIB(700),
+		  .fe_length = KIB(12),
 		  .fe_flags = UNWRITTEN | LAST },
 	};
 	const struct item items[] = {
@@ -509,8 +530,8 @@ static void test_direct_only(void **state)
 	expect_checksums(MIB(700) + KIB(4), 0, 0);
 	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NONE);
 	assert_range(KIB(4), KIB(4), MIB(700), NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
-	assert_range(KIB(8), KIB(8), MIB(700) + KIB(4),
-		     NOCOW_REASON_DIRECT_ONLY, NOCOW_CHECKSUMS_NONE);
+	assert_range(KIB(8), KIB(8), MIB(700) + KIB(4), NOCOW_REASON_DIRECT_ONLY,
+		     NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
 }
 
@@ -518,7 +539,9 @@ static void test_direct_only(void **state)
 static void test_compressed(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = 0, .fe_physical = MIB(64), .fe_length = KIB(128),
+		{ .fe_logical = 0,
+		  .fe_physical = MIB(64),
+		  .fe_length = KIB(128),
 		  .fe_flags = FIEMAP_EXTENT_ENCODED | LAST },
 	};
 	struct item item = item_at(0, MIB(64), 0, KIB(128), BTRFS_FILE_EXTENT_REG);
@@ -561,9 +584,13 @@ static void test_file_that_changes(void **state)
 static void test_unsearchable(void **state)
 {
 	static const struct fiemap_extent extents[] = {
-		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4),
+		{ .fe_logical = 0,
+		  .fe_physical = MIB(20),
+		  .fe_length = KIB(4),
 		  .fe_flags = SHARED },
-		{ .fe_logical = KIB(4), .fe_physical = MIB(30), .fe_length = MIB(1) - KIB(4),
+		{ .fe_logical = KIB(4),
+		  .fe_physical = MIB(30),
+		  .fe_length = MIB(1) - KIB(4),
 		  .fe_flags = LAST },
 	};
 	struct nocow_file file = file_with(INODE_NODATACOW);
@@ -573,8 +600,8 @@ static void test_unsearchable(void **state)
 	start(&file, WHOLE_FILE);
 	expect_map(extents, ARRAY_SIZE(extents));
 	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NOT_ASKED);
-	assert_range(KIB(4), MIB(1) - KIB(4), MIB(30),
-		     NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+	assert_range(KIB(4), MIB(1) - KIB(4), MIB(30), NOCOW_REASON_UNKNOWN,
+		     NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_ends_with(0);
 }
 

@@ -21,8 +21,10 @@ static int root_fd;
 /* 0, or what openat2() fails with. */
 static int openat2_error;
 
-long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
-long __real_syscall(long number, int directory, const char *name, struct open_how *how, size_t size);
+long __wrap_syscall(long number, int directory, const char *name, struct open_how *how,
+		    size_t size);
+long __real_syscall(long number, int directory, const char *name, struct open_how *how,
+		    size_t size);
 long __wrap_syscall(long number, int directory, const char *name, struct open_how *how, size_t size)
 {
 	long fd;
@@ -75,8 +77,11 @@ static void assert_opens(const char *name, int flags)
 static void test_names(void **state)
 {
 	static const char *const refused[] = {
-		"", ".", "..", "/", "/etc", "./file", "../file", "directory/below", "directory/",
-		"directory/..",
+		"",	      ".",
+		"..",	      "/",
+		"/etc",	      "./file",
+		"../file",    "directory/below",
+		"directory/", "directory/..",
 	};
 	static const int errors[] = { 0, ENOSYS, EPERM };
 

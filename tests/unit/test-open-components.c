@@ -31,8 +31,10 @@ static int new_start(void)
 static void test_names(void **state)
 {
 	static const char *const paths[][2] = {
-		{ "a", "/a" },		      { "/a/b", "/a/b" },
-		{ "a//b/", "/a/b" },	      { "//a/./../b", "/a/./../b" },
+		{ "a", "/a" },
+		{ "/a/b", "/a/b" },
+		{ "a//b/", "/a/b" },
+		{ "//a/./../b", "/a/./../b" },
 		{ "a/" FAILS "/b", "/a/" FAILS },
 	};
 

@@ -55,7 +55,8 @@ static void test_other_errors_are_final(void **state)
 		int argument = 0;
 
 		expect(errors[i]);
-		assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, sizeof(argument)), -errors[i]);
+		assert_int_equal(retry_ioctl(MOCK_FD, REQUEST, &argument, sizeof(argument)),
+				 -errors[i]);
 		assert_int_equal(argument, 0);
 	}
 }

@@ -29,8 +29,7 @@ static bool any_fd;
 static int fds[8];
 static off_t file_size;
 
-off_t __wrap_lseek(int fd, off_t offset, int whence)
-	LARGE_FILE_SYMBOL("__wrap_lseek");
+off_t __wrap_lseek(int fd, off_t offset, int whence) LARGE_FILE_SYMBOL("__wrap_lseek");
 off_t __wrap_lseek(int fd, off_t offset, int whence)
 {
 	const struct seek_call *call;
@@ -48,8 +47,7 @@ off_t __wrap_lseek(int fd, off_t offset, int whence)
 	return call->error ? -1 : call->answer;
 }
 
-int __wrap_fstat(int fd, struct stat *status)
-	LARGE_FILE_SYMBOL("__wrap_fstat");
+int __wrap_fstat(int fd, struct stat *status) LARGE_FILE_SYMBOL("__wrap_fstat");
 int __wrap_fstat(int fd, struct stat *status)
 {
 	assert_int_equal(fd, FD);
@@ -110,8 +108,8 @@ static void assert_error(int error)
 static void test_data_and_holes(void **state)
 {
 	static const struct seek_call list[] = {
-		{ 0, SEEK_DATA, 0, 0 },	   { 0, SEEK_HOLE, 10, 0 },    { 10, SEEK_DATA, 30, 0 },
-		{ 30, SEEK_HOLE, 31, 0 },  { 31, SEEK_DATA, -1, ENXIO },
+		{ 0, SEEK_DATA, 0, 0 },	  { 0, SEEK_HOLE, 10, 0 },	{ 10, SEEK_DATA, 30, 0 },
+		{ 30, SEEK_HOLE, 31, 0 }, { 31, SEEK_DATA, -1, ENXIO },
 	};
 
 	(void)state;

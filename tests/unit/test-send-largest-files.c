@@ -31,8 +31,8 @@ static void expect_list(struct send_largest_files *top, const char *expected)
 
 	count = send_largest_files_list(top, &files);
 	for (size_t i = 0; i < count; i++)
-		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s:%ju",
-			 i ? " " : "", files[i].path ? files[i].path : "?", (uintmax_t)files[i].bytes);
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s:%ju", i ? " " : "",
+			 files[i].path ? files[i].path : "?", (uintmax_t)files[i].bytes);
 	assert_string_equal(text, expected);
 }
 

@@ -290,9 +290,8 @@ static void test_what_a_protocol_lacks(void **state)
 		attribute = made.size;
 		made_u64(&made, cases[i].attribute, 0);
 		made_end(&made);
-		expect_fault(cases[i].fault, cases[i].fault == SEND_FAULT_COMMAND ?
-						     STREAM_HEADER_SIZE :
-						     attribute);
+		expect_fault(cases[i].fault,
+			     cases[i].fault == SEND_FAULT_COMMAND ? STREAM_HEADER_SIZE : attribute);
 	}
 }
 
@@ -430,8 +429,8 @@ static void test_every_missing_attribute(void **state)
 		{ SEND_CLONE, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_CLONE_LEN } },
 		{ SEND_UPDATE_EXTENT, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_SIZE } },
 		{ SEND_FALLOCATE, { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_SIZE } },
-		{ SEND_ENCODED_WRITE, { SEND_A_PATH, SEND_A_FILE_OFFSET,
-					SEND_A_UNENCODED_FILE_LEN, SEND_A_DATA } },
+		{ SEND_ENCODED_WRITE,
+		  { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_UNENCODED_FILE_LEN, SEND_A_DATA } },
 	};
 
 	(void)state;

@@ -140,7 +140,8 @@ static void test_file(void **state)
 	(void)state;
 	expect_fiemap(0, UINT64_MAX, FIEMAP_FLAG_SYNC, FIEMAP_ROOM, file, 4, 0);
 	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, FIEMAP_FLAG_SYNC, set,
-					 &sharing), 0);
+					 &sharing),
+			 0);
 	assert_sharing(&sharing, &expected);
 	assert_set_bytes(KIB(16));
 }
@@ -174,15 +175,16 @@ static void test_file_without_a_set(void **state)
 static void test_file_errors(void **state)
 {
 	static const struct fiemap_extent nowhere[] = {
-		{ .fe_logical = 0, .fe_physical = UINT64_MAX - KIB(4) + 1, .fe_length = KIB(4),
+		{ .fe_logical = 0,
+		  .fe_physical = UINT64_MAX - KIB(4) + 1,
+		  .fe_length = KIB(4),
 		  .fe_flags = SHARED | LAST },
 	};
 	struct sharing sharing = { .extent_count = 99 };
 
 	(void)state;
 	expect_fiemap(0, UINT64_MAX, 0, FIEMAP_ROOM, NULL, 0, EOPNOTSUPP);
-	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, 0, set, &sharing),
-			 -EOPNOTSUPP);
+	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, 0, set, &sharing), -EOPNOTSUPP);
 	expect_fiemap(0, UINT64_MAX, 0, FIEMAP_ROOM, file, 1, 0);
 	expect_fiemap(KIB(16), UINT64_MAX - KIB(16), 0, FIEMAP_ROOM, NULL, 0, EIO);
 	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, 0, set, &sharing), -EIO);

@@ -170,8 +170,7 @@ static void expect_uuid(char uuid, uint64_t subvolid, uint32_t size)
 {
 	uint64_t half, answer = htole64(subvolid);
 	struct tree_item item = { .type = BTRFS_UUID_KEY_SUBVOL, .data = &answer, .size = size };
-	struct search_key key = { .tree = BTRFS_UUID_TREE_OBJECTID,
-				  .type = BTRFS_UUID_KEY_SUBVOL };
+	struct search_key key = { .tree = BTRFS_UUID_TREE_OBJECTID, .type = BTRFS_UUID_KEY_SUBVOL };
 
 	memset(&half, uuid, sizeof(half));
 	key.objectid = key.min_offset = key.max_offset = half;

@@ -172,12 +172,9 @@ static void test_nothing_is_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_few_rows),
-		cmocka_unit_test(test_names_are_escaped),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_many_rows),
-		cmocka_unit_test(test_nothing_is_cut),
+		cmocka_unit_test(test_few_rows),  cmocka_unit_test(test_names_are_escaped),
+		cmocka_unit_test(test_numbers),	  cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_many_rows), cmocka_unit_test(test_nothing_is_cut),
 	};
 
 	return cmocka_run_group_tests_name("table", tests, NULL, NULL);

@@ -67,7 +67,10 @@ static void assert_ends_with(int ret)
 static void test_compare(void **state)
 {
 	static const struct tree_key keys[] = {
-		{ 1, 1, 9 }, { 1, 2, 0 }, { 1, 2, UINT64_MAX }, { UINT64_MAX, 0, 0 },
+		{ 1, 1, 9 },
+		{ 1, 2, 0 },
+		{ 1, 2, UINT64_MAX },
+		{ UINT64_MAX, 0, 0 },
 	};
 
 	(void)state;
@@ -215,10 +218,10 @@ static void test_broken_count(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compare),	  BATCH_TEST(test_empty),
-		BATCH_TEST(test_items),		  BATCH_TEST(test_fetch_again),
-		BATCH_TEST(test_oversize_item),	  BATCH_TEST(test_errors),
-		BATCH_TEST(test_broken_order),	  BATCH_TEST(test_broken_count),
+		cmocka_unit_test(test_compare), BATCH_TEST(test_empty),
+		BATCH_TEST(test_items),		BATCH_TEST(test_fetch_again),
+		BATCH_TEST(test_oversize_item), BATCH_TEST(test_errors),
+		BATCH_TEST(test_broken_order),	BATCH_TEST(test_broken_count),
 	};
 
 	return cmocka_run_group_tests_name("tree-batch", tests, NULL, NULL);

@@ -173,7 +173,7 @@ static void test_error_in_the_second_call(void **state)
 static void test_items_that_were_not_asked_for(void **state)
 {
 	struct tree_item wrong[] = {
-		item_at(100, ""), item_at(100, ""), item_at(100, ""),
+		item_at(100, ""), item_at(100, ""),  item_at(100, ""),
 		item_at(99, ""),  item_at(1001, ""),
 	};
 
@@ -284,7 +284,7 @@ static void test_item_that_reaches_beyond_the_buffer(void **state)
 static void test_unaligned_items(void **state)
 {
 	const struct tree_item items[] = {
-		item_at(100, "a"), item_at(101, "bcd"), item_at(102, ""),
+		item_at(100, "a"),	 item_at(101, "bcd"), item_at(102, ""),
 		item_at(103, "efghijk"), item_at(1000, "l"),
 	};
 

@@ -43,7 +43,8 @@ static void test_who_can_write(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct stat status = {
-			.st_uid = cases[i].owner, .st_mode = S_IFDIR | cases[i].mode,
+			.st_uid = cases[i].owner,
+			.st_mode = S_IFDIR | cases[i].mode,
 		};
 
 		caller = cases[i].caller;

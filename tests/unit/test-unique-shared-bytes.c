@@ -49,7 +49,9 @@ static void test_empty(void **state)
 static void test_unions(void **state)
 {
 	static const struct {
-		struct { uint64_t bytenr, length; } extents[4];
+		struct {
+			uint64_t bytenr, length;
+		} extents[4];
 		uint64_t bytes;
 	} cases[] = {
 		/* the same twice, apart, touching, overlapping, inside, one that joins two */
@@ -66,7 +68,8 @@ static void test_unions(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(cases[i].extents); j++)
 			assert_int_equal(add(cases[i].extents[j].bytenr,
-					     cases[i].extents[j].length), 0);
+					     cases[i].extents[j].length),
+					 0);
 		assert_bytes(cases[i].bytes);
 		teardown(state);
 		assert_int_equal(setup(state), 0);

@@ -54,10 +54,14 @@ static void test_format_time(void **state)
 		uint64_t nanoseconds;
 		const char *text;
 	} cases[] = {
-		{ 0, "0ns" },		      { 999, "999ns" },
-		{ 1000, "1.00us" },	      { 1250000, "1.25ms" },
-		{ 1000000000, "1.00s" },      { 90000000000, "90.00s" },
-		{ 3600000000000, "3600.00s" }, { UINT64_MAX, "18446744073.71s" },
+		{ 0, "0ns" },
+		{ 999, "999ns" },
+		{ 1000, "1.00us" },
+		{ 1250000, "1.25ms" },
+		{ 1000000000, "1.00s" },
+		{ 90000000000, "90.00s" },
+		{ 3600000000000, "3600.00s" },
+		{ UINT64_MAX, "18446744073.71s" },
 	};
 	char text[UNITS_TEXT_SIZE];
 
@@ -109,13 +113,26 @@ static void test_parse_size_errors(void **state)
 		const char *text;
 		int error;
 	} cases[] = {
-		{ "", EINVAL },		  { " 1", EINVAL },    { "-1", EINVAL },
-		{ "+1", EINVAL },	  { "k", EINVAL },     { "1 k", EINVAL },
-		{ "1k ", EINVAL },	  { "1kk", EINVAL },   { "1ki", EINVAL },
-		{ "1BB", EINVAL },	  { "1Z", EINVAL },    { "1.5k", EINVAL },
-		{ "0x10", EINVAL },	  { "1iB", EINVAL },   { "1e3", EINVAL },
-		{ "1,5", EINVAL },	  { "1\n", EINVAL },   { "\xd9\xa1", EINVAL },
-		{ "16E", ERANGE },	  { "16384P", ERANGE },
+		{ "", EINVAL },
+		{ " 1", EINVAL },
+		{ "-1", EINVAL },
+		{ "+1", EINVAL },
+		{ "k", EINVAL },
+		{ "1 k", EINVAL },
+		{ "1k ", EINVAL },
+		{ "1kk", EINVAL },
+		{ "1ki", EINVAL },
+		{ "1BB", EINVAL },
+		{ "1Z", EINVAL },
+		{ "1.5k", EINVAL },
+		{ "0x10", EINVAL },
+		{ "1iB", EINVAL },
+		{ "1e3", EINVAL },
+		{ "1,5", EINVAL },
+		{ "1\n", EINVAL },
+		{ "\xd9\xa1", EINVAL },
+		{ "16E", ERANGE },
+		{ "16384P", ERANGE },
 		{ "18014398509481984K", ERANGE },
 		{ "18446744073709551616", ERANGE },
 		{ "99999999999999999999999999", ERANGE },
@@ -160,10 +177,9 @@ static void test_parse_range_errors(void **state)
 		const char *text;
 		int error;
 	} cases[] = {
-		{ "", EINVAL },	   { ":", EINVAL },	{ ":5", EINVAL },
-		{ "5:0", EINVAL }, { "5:0k", EINVAL },	{ "1:2:3", EINVAL },
-		{ "1-2", EINVAL }, { "a:1", EINVAL },	{ "1:a", EINVAL },
-		{ "1: 2", EINVAL }, { "16E:1", ERANGE }, { "1:16E", ERANGE },
+		{ "", EINVAL },	    { ":", EINVAL },	 { ":5", EINVAL },    { "5:0", EINVAL },
+		{ "5:0k", EINVAL }, { "1:2:3", EINVAL }, { "1-2", EINVAL },   { "a:1", EINVAL },
+		{ "1:a", EINVAL },  { "1: 2", EINVAL },	 { "16E:1", ERANGE }, { "1:16E", ERANGE },
 	};
 
 	(void)state;
@@ -179,12 +195,9 @@ static void test_parse_range_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format_size),
-		cmocka_unit_test(test_format_time),
-		cmocka_unit_test(test_parse_size),
-		cmocka_unit_test(test_parse_size_errors),
-		cmocka_unit_test(test_parse_range),
-		cmocka_unit_test(test_parse_range_errors),
+		cmocka_unit_test(test_format_size), cmocka_unit_test(test_format_time),
+		cmocka_unit_test(test_parse_size),  cmocka_unit_test(test_parse_size_errors),
+		cmocka_unit_test(test_parse_range), cmocka_unit_test(test_parse_range_errors),
 	};
 
 	return cmocka_run_group_tests_name("units", tests, NULL, NULL);

@@ -24,8 +24,9 @@ static void expect_map(uint64_t moved)
 	uint32_t count = 0;
 
 	for (uint64_t start = 0; start < BLOCKS;) {
-		uint64_t end = start == moved ? start + 1 : start < moved && moved < BLOCKS ?
-			       moved : BLOCKS;
+		uint64_t end = start == moved		       ? start + 1 :
+			       start < moved && moved < BLOCKS ? moved :
+								 BLOCKS;
 
 		extents[count++] = (struct fiemap_extent){
 			.fe_logical = start * EXERCISE_BLOCK,
@@ -190,7 +191,7 @@ static void test_judge_hole_and_error(void **state)
 	assert_int_equal(verdict.moved_bytes, SIZE);
 }
 
-#define FIO_JOB(error, bytes, runtime)                                                  \
+#define FIO_JOB(error, bytes, runtime)                                                            \
 	("{\"jobs\":[{\"error\":" error ",\"write\":{\"io_bytes\":" bytes ",\"runtime\":" runtime \
 	 ",\"total_ios\":1}}]}")
 

@@ -204,8 +204,8 @@ __attribute__((constructor)) static void arm(void)
 	for (int kind = 0; kind < KIND_COUNT; kind++) {
 		uint64_t chance = mix(seed ^ mix(kind));
 
-		odds[kind] = is_asked_first(kind) ? rarely[below(&chance, ARRAY_SIZE(rarely))]
-						  : often[below(&chance, ARRAY_SIZE(often))];
+		odds[kind] = is_asked_first(kind) ? rarely[below(&chance, ARRAY_SIZE(rarely))] :
+						    often[below(&chance, ARRAY_SIZE(often))];
 		is_stubborn[kind] = !below(&chance, 4);
 	}
 	set_up_tallies(path);
