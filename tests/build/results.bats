@@ -74,6 +74,16 @@ setup() {
     [ "${lines[0]}" = "6 tests run: 4 passed, 2 failed; 0 skipped" ]
 }
 
+@test "failures are listed with what they said" {
+    record bad 1..3 'ok 1 - first' '# of the first' 'not ok 2 - second' '# (in test file x, line 5)' \
+        '# where it failed' 'ok 3 - third' '# of the third' || true
+    run -1 tree/results --strict good.log bad.log
+    [ "${lines[1]}" = "FAIL: tests/bad 2 - second" ]
+    [ "${lines[2]}" = "    # (in test file x, line 5)" ]
+    [ "${lines[3]}" = "    # where it failed" ]
+    [ ${#lines[@]} -eq 4 ]
+}
+
 @test "a log or a record that is missing" {
     rm good.trs
     run ! tree/results --strict good.log other.log

@@ -22,6 +22,19 @@ setup() {
     [[ $output == "Usage: .ci/run"* ]]
 }
 
+@test ".ci/run repeats at its end what failed" {
+    stub tree/quickstart 'case $1 in check-kernel) echo "not ok 7 - a map"; exit 1 ;; esac'
+    stub tree/tests/newcomer 'echo "FAIL: tests/x 2 - y"' 'echo "    # at line 5"' 'seq 1000' 'exit 1'
+    stub tree/configure 'exit 0'
+    stub bin/git
+    stub bin/make
+    stub bin/xargs
+    run -1 tree/.ci/run
+    [[ $output == *"==> newcomer bookworm failed: "*"FAIL: tests/x 2 - y"$'\n'"    # at line 5"* ]]
+    [[ $output == *"==> check-kernel failed: "*"not ok 7 - a map"* ]]
+    [[ ${lines[-1]} == "all of it "* ]]
+}
+
 @test "tests/newcomer says that it wants a git checkout" {
     stub bin/id 'echo 0'
     stub bin/debootstrap
