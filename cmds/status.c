@@ -360,20 +360,16 @@ static const char *format_since(char text[SINCE_TEXT_SIZE], enum feature_id id)
 	return text;
 }
 
-static int print_feature(struct table *table, enum feature_id id,
-			 const struct feature_status *status)
+static void print_feature(struct table *table, enum feature_id id,
+			  const struct feature_status *status)
 {
 	char since[SINCE_TEXT_SIZE], evidence[EVIDENCE_TEXT_SIZE];
-	int ret;
 
-	ret = table_begin_row(table);
-	if (ret == 0)
-		ret = table_cell(table, features[id].name);
-	if (ret == 0)
-		ret = table_cell(table, feature_state_name(status->state));
-	if (ret == 0)
-		ret = table_cell(table, format_since(since, id));
-	return ret < 0 ? ret : table_cell(table, explain(evidence, status));
+	table_begin_row(table);
+	table_cell(table, features[id].name);
+	table_cell(table, feature_state_name(status->state));
+	table_cell(table, format_since(since, id));
+	table_cell(table, explain(evidence, status));
 }
 
 static int print_features(const struct report *report)
@@ -382,9 +378,11 @@ static int print_features(const struct report *report)
 	int ret;
 
 	ret = TABLE_NEW(&table, feature_columns);
-	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++)
-		ret = print_feature(table, i, &report->statuses[i]);
-	return ret < 0 ? ret : table_flush(table);
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		print_feature(table, i, &report->statuses[i]);
+	return table_flush(table);
 }
 
 static const char *verdict_name(enum feature_state verdict)
@@ -406,7 +404,7 @@ static const struct table_column measure_columns[] = {
 	{ "Absent", 9, false },	 { "Verdict", 8, true }, { "Compared", 30, true },
 };
 
-static int print_measured(struct table *table, enum feature_id id, const struct measured *measured)
+static void print_measured(struct table *table, enum feature_id id, const struct measured *measured)
 {
 	const struct feature_probe *probe = &feature_probes[id];
 	char ratio[RATIO_TEXT_SIZE], present[RATIO_TEXT_SIZE], absent[RATIO_TEXT_SIZE];
@@ -418,16 +416,14 @@ static int print_measured(struct table *table, enum feature_id id, const struct 
 		"-",
 		probe->what,
 	};
-	int ret;
 
 	if (measured->done) {
 		cells[1] = format_ratio(ratio, "", feature_cost_percent(&measured->cost));
 		cells[4] = verdict_name(measured->verdict);
 	}
-	ret = table_begin_row(table);
-	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]) && ret == 0; i++)
-		ret = table_cell(table, cells[i]);
-	return ret;
+	table_begin_row(table);
+	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
+		table_cell(table, cells[i]);
 }
 
 static int print_measurement(const struct report *report)
@@ -438,12 +434,13 @@ static int print_measurement(const struct report *report)
 
 	printf("\nMeasured: %s\n", quoted ? quoted : "?");
 	ret = TABLE_NEW(&table, measure_columns);
-	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
 		if (can_measure(i))
-			ret = print_measured(table, i, &report->measured[i]);
+			print_measured(table, i, &report->measured[i]);
 	}
-	if (ret == 0)
-		ret = table_flush(table);
+	ret = table_flush(table);
 	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
 		if (!can_measure(i))
 			printf("Not measured: %s: " NEEDS_ROOT "\n", features[i].name);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,24 +15,20 @@
 /* One column of both: a column of bars alone, without a heading, would end lines in blanks. */
 #define COUNT_AND_BAR_SIZE 64
 
-static int print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
+static void print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
 {
 	char bar[BAR_WIDTH + 1] = "";
 	char text[UNITS_TEXT_SIZE];
 	char count_and_bar[COUNT_AND_BAR_SIZE];
-	int ret;
 
 	/* A bin with a call in it has a block at least. */
 	memset(bar, '#', mul_div_up(BAR_WIDTH, bin->count, largest));
 	snprintf(count_and_bar, sizeof(count_and_bar), "%*" PRIu64 "%s%s", COUNT_WIDTH, bin->count,
 		 *bar ? " " : "", bar);
-	ret = table_begin_row(table);
-	if (ret < 0)
-		return ret;
-	ret |= table_cell(table, format_time(text, bin->low_ns));
-	ret |= table_cell(table, format_time(text, bin->high_ns));
-	ret |= table_cell(table, count_and_bar);
-	return ret ? -ENOMEM : 0;
+	table_begin_row(table);
+	table_cell(table, format_time(text, bin->low_ns));
+	table_cell(table, format_time(text, bin->high_ns));
+	table_cell(table, count_and_bar);
 }
 
 int histogram_print(const struct latency *latency, const char *what)
@@ -50,18 +45,20 @@ int histogram_print(const struct latency *latency, const char *what)
 
 	snprintf(heading, sizeof(heading), "%*s", COUNT_WIDTH, what);
 	ret = TABLE_NEW(&table, columns);
+	if (ret < 0)
+		return ret;
 	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
 		struct latency_bin bin = latency_bin(latency, i);
 
 		largest = bin.count > largest ? bin.count : largest;
 	}
-	for (unsigned int i = 0; i < LATENCY_BINS && ret == 0; i++) {
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
 		struct latency_bin bin = latency_bin(latency, i);
 
 		if (latency->count && bin.high_ns > latency->min && bin.low_ns <= latency->max)
-			ret = print_bin(table, &bin, largest);
+			print_bin(table, &bin, largest);
 	}
-	return ret;
+	return table_flush(table);
 }
 
 void histogram_json(const struct latency *latency, struct json_writer *json)

@@ -23,6 +23,8 @@ struct table {
 	size_t column;
 	/* the locale's encoding is UTF-8 */
 	bool shows_utf8;
+	/* the first negative errno */
+	int error;
 };
 
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count)
@@ -76,18 +78,29 @@ void table_freep(struct table **table)
 	table_free(*table);
 }
 
+int table_error(const struct table *table)
+{
+	return table->error;
+}
+
+/* Only the first of several is kept. */
+static int keep_error(struct table *table, int ret)
+{
+	if (!table->error && ret < 0)
+		table->error = ret;
+	return table->error;
+}
+
 int table_begin_row(struct table *table)
 {
-	if (table->row_count == ROWS_AT_ONCE) {
-		int ret = table_flush(table);
-
-		if (ret < 0)
-			return ret;
-	}
+	if (table->row_count == ROWS_AT_ONCE)
+		table_flush(table);
+	if (table->error)
+		return table->error;
 
 	table->row = scols_table_new_line(table->rows, NULL);
 	if (!table->row)
-		return -ENOMEM;
+		return keep_error(table, -ENOMEM);
 	table->row_count++;
 	table->column = 0;
 	return 0;
@@ -96,7 +109,9 @@ int table_begin_row(struct table *table)
 /* TEXT is copied as it is. */
 static int plain_cell(struct table *table, const char *text)
 {
-	return scols_line_set_data(table->row, table->column++, text);
+	if (table->error)
+		return table->error;
+	return keep_error(table, scols_line_set_data(table->row, table->column++, text));
 }
 
 /* libsmartcols 2.38 never ends on what is not in the locale's encoding. */
@@ -104,13 +119,13 @@ int table_cell(struct table *table, const char *text)
 {
 	char *escaped;
 
-	if (name_is_plain(text))
+	if (table->error || name_is_plain(text))
 		return plain_cell(table, text);
 	escaped = table->shows_utf8 ? escape_name(text) : escape_name_to_ascii(text);
 	if (!escaped)
-		return -ENOMEM;
+		return keep_error(table, -ENOMEM);
 	/* takes it over */
-	return scols_line_refer_data(table->row, table->column++, escaped);
+	return keep_error(table, scols_line_refer_data(table->row, table->column++, escaped));
 }
 
 int table_number_cell(struct table *table, uint64_t number)
@@ -130,14 +145,12 @@ int table_size_cell(struct table *table, uint64_t bytes, struct size_format form
 
 int table_flush(struct table *table)
 {
-	int ret;
-
 	if (!table->row_count)
-		return 0;
+		return table->error;
 	progress_clear();
-	ret = scols_print_table(table->rows);
+	keep_error(table, scols_print_table(table->rows));
 	scols_table_remove_lines(table->rows);
 	scols_table_enable_noheadings(table->rows, 1);
 	table->row_count = 0;
-	return ret;
+	return table->error;
 }

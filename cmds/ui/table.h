@@ -27,15 +27,21 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 void table_free(struct table *table);
 void table_freep(struct table **table);
 
-/* Returns 0 or -ENOMEM. */
+/*
+ * Rows and cells that fail need no look: the table keeps the first error, does nothing more, and
+ * tells it when it is asked. What these return is the same as table_error().
+ */
 int table_begin_row(struct table *table);
-/* The next cell of the row: TEXT as escape_name() has it. Returns 0 or -ENOMEM. */
+/* The next cell of the row: TEXT as escape_name() has it. */
 int table_cell(struct table *table, const char *text);
 /* The same, of a number. */
 int table_number_cell(struct table *table, uint64_t number);
 int table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
 
-/* Prints the rows so far. Returns 0 or a negative errno. */
+/* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);
+
+/* 0, or the negative errno of what failed first: memory, a cell more than there are columns. */
+int table_error(const struct table *table);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,33 @@ static void test_many_rows(void **state)
 	assert_null(strtok(NULL, "\n"));
 }
 
+/* What failed once is told when the table is asked, and nothing is printed after it. */
+static void test_errors_stick(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct table *table;
+	int failed;
+
+	(void)state;
+	capture_begin();
+	failed = table_new(&table, columns, ARRAY_SIZE(columns));
+	add_row(table, "1", "one");
+	failed |= table_error(table);
+	table_cell(table, "a third cell");
+	assert_int_equal(table_error(table), -EINVAL);
+	add_row(table, "2", "two");
+	assert_int_equal(table_error(table), -EINVAL);
+	assert_int_equal(table_flush(table), -EINVAL);
+	add_row(table, "3", "three");
+	assert_int_equal(table_flush(table), -EINVAL);
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	assert_non_null(strstr(text, "       1 one\n"));
+	assert_null(strstr(text, "two"));
+	assert_null(strstr(text, "three"));
+}
+
 /* Names are longer than any terminal is wide. */
 static void test_nothing_is_cut(void **state)
 {
@@ -172,9 +200,10 @@ static void test_nothing_is_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_few_rows),  cmocka_unit_test(test_names_are_escaped),
-		cmocka_unit_test(test_numbers),	  cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_many_rows), cmocka_unit_test(test_nothing_is_cut),
+		cmocka_unit_test(test_few_rows),     cmocka_unit_test(test_names_are_escaped),
+		cmocka_unit_test(test_numbers),	     cmocka_unit_test(test_no_rows),
+		cmocka_unit_test(test_many_rows),    cmocka_unit_test(test_nothing_is_cut),
+		cmocka_unit_test(test_errors_stick),
 	};
 
 	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
