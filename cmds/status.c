@@ -23,6 +23,7 @@
 #include "ui/file-visit.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/quoted-name.h"
 #include "ui/table.h"
 
 /* -- options -- */
@@ -202,21 +203,19 @@ static int open_directory(const char *path)
 
 static void announce(const struct arguments *arguments)
 {
-	CLEANUP_FREE char *quoted = quote_name(arguments->measure);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(arguments->measure);
 
-	if (arguments->global->verbosity >= 0)
-		warning("making %ssome thousand files and subvolumes%s for a while in %s",
-			geteuid() == 0 ? "an image, and " : "", geteuid() == 0 ? " in it," : "",
-			quoted ? quoted : "?");
+	warning("making %ssome thousand files and subvolumes%s for a while in %s",
+		geteuid() == 0 ? "an image, and " : "", geteuid() == 0 ? " in it," : "", quoted);
 }
 
 static void complain_of_measuring(const struct report *report, enum feature_id id, int err,
 				  const struct probe_failure *failure)
 {
-	CLEANUP_FREE char *quoted = quote_name(report->arguments->measure);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->measure);
 	CLEANUP_FREE char *said = escape_name(failure->said);
 
-	error("cannot measure %s in %s: %s%s%s", features[id].name, quoted ? quoted : "?",
+	error("cannot measure %s in %s: %s%s%s", features[id].name, quoted,
 	      failure->step ? failure->step : "", failure->step ? ": " : "",
 	      said && *said ? said : strerror(-err));
 }
@@ -428,11 +427,11 @@ static void print_measured(struct table *table, enum feature_id id, const struct
 
 static int print_measurement(const struct report *report)
 {
-	CLEANUP_FREE char *quoted = quote_name(report->arguments->measure);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->measure);
 	CLEANUP(table_freep) struct table *table = NULL;
 	int ret;
 
-	printf("\nMeasured: %s\n", quoted ? quoted : "?");
+	printf("\nMeasured: %s\n", quoted);
 	ret = TABLE_NEW(&table, measure_columns);
 	if (ret < 0)
 		return ret;
@@ -450,9 +449,9 @@ static int print_measurement(const struct report *report)
 
 static void print_counters(const struct report *report)
 {
-	CLEANUP_FREE char *quoted = quote_name(report->arguments->path);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->path);
 
-	printf("\nCounters: %s%s\n", quoted ? quoted : "?",
+	printf("\nCounters: %s%s\n", quoted,
 	       report->has_counters ? "" : ": this kernel does not count");
 	for (size_t i = 0; i < report->counters.count; i++)
 		printf("%20" PRIu64 " %s\n", report->counters.list[i].value,

@@ -69,7 +69,8 @@ void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 void file_visit_warn_of_vanished(const struct file_visit *visit,
 				 const struct global_options *global)
 {
-	if (!visit->vanished_count || global->verbosity < 0)
+	(void)global;
+	if (!visit->vanished_count)
 		return;
 	if (visit->vanished_count == 1)
 		warning("1 file or directory was deleted, renamed or replaced before it could be "

@@ -73,13 +73,12 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
 
-/* Warns that files vanished, if there were some, unless the user wants no warnings. */
+/* Warns that files vanished, if there were some. */
 void file_visit_warn_of_vanished(const struct file_visit *visit,
 				 const struct global_options *global);
 
 /*
- * Drops all caches for --cold, as drop_caches(). Returns 1, 0 if the privilege is missing, about
- * which it complains once, or a negative errno.
+ * Drops all caches for --cold, as cold_drop_caches(), but complains once alone.
  */
 int file_visit_drop_caches(struct file_visit *visit, int fd);
 

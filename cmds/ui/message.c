@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/name-escape.h"
 #include "ui/message.h"
 #include "ui/progress.h"
+#include "ui/quoted-name.h"
+
+/* There is one standard error, so there is one answer. */
+static bool is_quiet;
 
 static void print(const char *prefix, const char *format, va_list arguments)
 {
@@ -18,6 +21,11 @@ static void print(const char *prefix, const char *format, va_list arguments)
 	fputs(prefix, stderr);
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
+}
+
+void message_set_quiet(bool quiet)
+{
+	is_quiet = quiet;
 }
 
 void error(const char *format, ...)
@@ -33,6 +41,8 @@ void warning(const char *format, ...)
 {
 	va_list arguments;
 
+	if (is_quiet)
+		return;
 	va_start(arguments, format);
 	print("WARNING: ", format, arguments);
 	va_end(arguments);
@@ -40,7 +50,7 @@ void warning(const char *format, ...)
 
 void error_value(const char *what, const char *value, const char *format, ...)
 {
-	CLEANUP_FREE char *quoted = quote_name(value);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(value);
 	CLEANUP_FREE char *rest = NULL;
 	va_list arguments;
 
@@ -48,17 +58,16 @@ void error_value(const char *what, const char *value, const char *format, ...)
 	if (vasprintf(&rest, format, arguments) < 0)
 		rest = NULL;
 	va_end(arguments);
-	error("%s %s%s", what, quoted ? quoted : "?", rest ? rest : "");
+	error("%s %s%s", what, quoted, rest ? rest : "");
 }
 
 typedef void message_function(const char *format, ...);
 
 static void print_path(message_function *message, const char *action, const char *path, int err)
 {
-	CLEANUP_FREE char *quoted = quote_name(path);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 
-	message("%s %s%s%s", action, quoted ? quoted : "?", err ? ": " : "",
-		err ? strerror(-err) : "");
+	message("%s %s%s%s", action, quoted, err ? ": " : "", err ? strerror(-err) : "");
 }
 
 void error_path(const char *action, const char *path, int err)

@@ -2,6 +2,11 @@
 #ifndef FASTPATH_MESSAGE_H
 #define FASTPATH_MESSAGE_H
 
+#include <stdbool.h>
+
+/* --quiet: warnings are not printed any more; options_parse() tells. */
+void message_set_quiet(bool quiet);
+
 /* "ERROR: …" and "WARNING: …" on standard error, in btrfs-progs' form. */
 void error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -159,6 +159,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (global->sizes.base == SIZE_RAW)
 			global->sizes.base = SIZE_IEC;
 		return 0;
+	case ARGP_KEY_END:
+		message_set_quiet(global->verbosity < 0);
+		return 0;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		return finish(state, global);

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "test.h"
 #include "ui/message.h"
+#include "ui/quoted-name.h"
 
 /* What was printed before a message stands before it, although it waits in a buffer. */
 static void test_order(void **state)
@@ -42,11 +43,42 @@ static void test_paths(void **state)
 				  "WARNING: left behind: 'it\\'s'\n");
 }
 
+/* --quiet leaves errors alone. */
+static void test_quiet(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	capture_begin();
+	message_set_quiet(true);
+	warning("one thing is odd");
+	warning_path("left behind:", "x", 0);
+	error("%d things are wrong", 2);
+	message_set_quiet(false);
+	warning("another");
+	text = capture_end();
+	assert_string_equal(text, "ERROR: 2 things are wrong\n"
+				  "WARNING: another\n");
+}
+
+/* A name that is not there is told from one that is a question mark by its quotes. */
+static void test_quoted_names(void **state)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name("it's");
+	CLEANUP_QUOTED_NAME const char *none = quoted_name(NULL);
+
+	(void)state;
+	assert_string_equal(quoted, "'it\\'s'");
+	assert_string_equal(none, "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_quoted_names),
 	};
 
 	return cmocka_run_group_tests_name("message", tests, NULL, NULL);

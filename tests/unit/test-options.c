@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
+#include "capture.h"
 #include "test.h"
+#include "ui/message.h"
 #include "ui/options.h"
 
 static void test_parse_count(void **state)
@@ -43,11 +46,37 @@ static void test_parse_count_errors(void **state)
 	assert_int_equal(count, 99);
 }
 
+static void assert_warned(char *option, const char *expected)
+{
+	char program[] = "program", verbose[] = "-v";
+	char *argv[] = { program, verbose, option, NULL };
+	struct global_options global = { 0 };
+	CLEANUP_FREE char *text = NULL;
+
+	capture_begin();
+	assert_int_equal(options_parse(&global_argp, 3, argv, 0, &global), 0);
+	warning("odd");
+	text = capture_end();
+	assert_string_equal(text, expected);
+}
+
+static void test_quiet(void **state)
+{
+	char quiet[] = "--quiet", by_name[] = "--log=quiet", standard[] = "--log=default";
+
+	(void)state;
+	assert_warned(quiet, "");
+	assert_warned(standard, "WARNING: odd\n");
+	assert_warned(by_name, "");
+	assert_warned(standard, "WARNING: odd\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_count),
 		cmocka_unit_test(test_parse_count_errors),
+		cmocka_unit_test(test_quiet),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_QUOTED_NAME_H
+#define FASTPATH_QUOTED_NAME_H
+
+#include "base/cleanup.h"
+
+/*
+ * NAME as quote_name() has it, for a message; "?" if it is NULL or memory ran out.
+ * Freed with quoted_name_free(), or by CLEANUP_QUOTED_NAME.
+ */
+const char *quoted_name(const char *name);
+void quoted_name_free(const char *quoted);
+void quoted_name_freep(const char **quoted);
+
+#define CLEANUP_QUOTED_NAME CLEANUP(quoted_name_freep)
+
+#endif
