@@ -3,10 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/cleanup.h"
-#include "base/drop-caches.h"
+#include "ui/cold.h"
 #include "ui/exit-status.h"
 #include "ui/file-visit.h"
 #include "ui/message.h"
@@ -128,14 +127,10 @@ int file_visit_drop_caches(struct file_visit *visit, int fd)
 
 	if (visit->no_cache_drop)
 		return 0;
-	ret = drop_caches(fd);
-	if (ret != -EACCES && ret != -EPERM && ret != -EROFS)
-		return ret < 0 ? ret : 1;
-
-	error("--cold must write to /proc/sys/vm/drop_caches, which needs root (%s); "
-	      "--timing works without",
-	      strerror(-ret));
-	visit->no_cache_drop = true;
-	visit->status = STATUS_ERROR;
-	return 0;
+	ret = cold_drop_caches(fd);
+	if (ret == 0) {
+		visit->no_cache_drop = true;
+		visit->status = STATUS_ERROR;
+	}
+	return ret;
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/drop-caches.h"
+#include "ui/cold.h"
+#include "ui/message.h"
+
+int cold_drop_caches(int fd)
+{
+	int ret = drop_caches(fd);
+
+	if (ret != -EACCES && ret != -EPERM && ret != -EROFS)
+		return ret < 0 ? ret : 1;
+
+	error("--cold must write to /proc/sys/vm/drop_caches, which needs root (%s)",
+	      strerror(-ret));
+	return 0;
+}
