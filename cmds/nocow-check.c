@@ -9,18 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/child-process.h"
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/descriptor-limit.h"
 #include "base/name-escape.h"
 #include "commands.h"
 #include "fs/inode-flags.h"
-#include "fs/subvolume.h"
+#include "nocow-check-exercise.h"
+#include "nocow-check-file.h"
 #include "nocow/nocow.h"
-#include "nocow/scratch-file.h"
-#include "nocow/write-exercise.h"
-#include "ui/counter-delta.h"
 #include "ui/file-options.h"
 #include "ui/file-visit.h"
 #include "ui/json.h"
@@ -29,8 +25,6 @@
 #include "ui/table.h"
 
 #define RANGES_PER_PROGRESS 4096
-/* Others go on working, so that what was found out of a subvolume holds no longer than that. */
-#define KNOWN_FOR (5 * NANOSECONDS_PER_SECOND)
 
 #define DEFAULT_SIZE (256ULL << 20)
 #define DEFAULT_SECONDS 10
@@ -40,9 +34,6 @@
 
 /* -- options -- */
 
-/* What writes: fio where it is installed, if nothing is said. */
-enum engine { ENGINE_ANY, ENGINE_FIO, ENGINE_BUILTIN };
-
 struct arguments {
 	struct global_options *global;
 	struct file_options files;
@@ -50,13 +41,9 @@ struct arguments {
 	bool summary;
 	bool check;
 	bool sync;
-	/* --exercise: in this directory */
-	const char *exercise;
-	enum engine engine;
-	enum scratch_kind scratch;
-	uint64_t size;
-	uint64_t seconds;
-	/* one of the options above was given */
+	/* --exercise: without a directory there is none */
+	struct exercise_plan exercise;
+	/* one of its options was given */
 	bool exercise_options;
 };
 
@@ -91,9 +78,9 @@ static const struct argp_option option_list[] = {
 static error_t parse_engine(struct arguments *arguments, const char *text)
 {
 	if (strcmp(text, "fio") == 0)
-		arguments->engine = ENGINE_FIO;
+		arguments->exercise.engine = ENGINE_FIO;
 	else if (strcmp(text, "builtin") == 0)
-		arguments->engine = ENGINE_BUILTIN;
+		arguments->exercise.engine = ENGINE_BUILTIN;
 	else {
 		error_value("--engine knows fio and builtin, not", text, "%s", "");
 		return EINVAL;
@@ -104,9 +91,9 @@ static error_t parse_engine(struct arguments *arguments, const char *text)
 static error_t parse_scratch(struct arguments *arguments, const char *text)
 {
 	if (strcmp(text, "prealloc") == 0)
-		arguments->scratch = SCRATCH_PREALLOC;
+		arguments->exercise.scratch = SCRATCH_PREALLOC;
 	else if (strcmp(text, "nocow") == 0)
-		arguments->scratch = SCRATCH_NOCOW;
+		arguments->exercise.scratch = SCRATCH_NOCOW;
 	else {
 		error_value("--scratch knows prealloc and nocow, not", text, "%s", "");
 		return EINVAL;
@@ -116,11 +103,14 @@ static error_t parse_scratch(struct arguments *arguments, const char *text)
 
 static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 {
-	if (parse_size(text, &arguments->size) < 0 || !arguments->size ||
-	    arguments->size % SCRATCH_BLOCK || arguments->size > EXERCISE_LARGEST) {
+	uint64_t size;
+
+	if (parse_size(text, &size) < 0 || !size || size % SCRATCH_BLOCK ||
+	    size > EXERCISE_LARGEST) {
 		error_value("invalid size", text, ": a multiple of 64K up to 8G expected");
 		return EINVAL;
 	}
+	arguments->exercise.size = size;
 	return 0;
 }
 
@@ -128,7 +118,7 @@ static error_t parse_exercise_option(struct arguments *arguments, int key, const
 {
 	switch (key) {
 	case OPTION_SECONDS:
-		return parse_count("seconds", text, MOST_SECONDS, &arguments->seconds);
+		return parse_count("seconds", text, MOST_SECONDS, &arguments->exercise.seconds);
 	case OPTION_ENGINE:
 		return parse_engine(arguments, text);
 	case OPTION_SCRATCH:
@@ -146,7 +136,7 @@ static error_t check_arguments(const struct arguments *arguments)
 		error("--summary leaves no room for --extents");
 		return EINVAL;
 	}
-	if (arguments->exercise_options && !arguments->exercise) {
+	if (arguments->exercise_options && !arguments->exercise.directory) {
 		error("--scratch, --size, --seconds and --engine are for --exercise, which is not given");
 		return EINVAL;
 	}
@@ -171,7 +161,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->sync = true;
 		return 0;
 	case OPTION_EXERCISE:
-		arguments->exercise = text;
+		arguments->exercise.directory = text;
 		arguments->files.paths_optional = true;
 		return 0;
 	case OPTION_SECONDS:
@@ -203,21 +193,11 @@ static const struct argp argp = {
 
 /* -- the whole run -- */
 
-/* What is known of the subvolume that the last file was in, and until when. */
-struct subvolume {
-	uint64_t known_until;
-	dev_t device;
-	uint64_t subvolid;
-	uint64_t last_snapshot;
-};
-
 struct scan {
 	const struct arguments *arguments;
 	struct file_visit visit;
 	struct nocow_iter *iter;
-	struct subvolume subvolume;
-	/* the privilege was found missing, and said so */
-	bool no_tree_search;
+	struct known_subvolume subvolume;
 	uint64_t file_count;
 	struct nocow_sums total;
 	struct json_writer json;
@@ -429,77 +409,15 @@ static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
 
 /* -- one file -- */
 
-static void complain_no_privilege(struct scan *scan)
-{
-	scan->no_tree_search = true;
-	if (scan->arguments->global->verbosity >= 0)
-		warning("without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known");
-}
-
-/* What waits for a commit is not in the trees, so that commits first. */
-static int look_at_subvolume(int fd, struct subvolume *subvolume)
-{
-	int ret;
-
-	ret = subvolume_id_of(fd, &subvolume->subvolid);
-	if (ret < 0)
-		return ret;
-	/* Without privilege there is no use in a commit. */
-	ret = subvolume_last_snapshot(fd, subvolume->subvolid, &subvolume->last_snapshot);
-	if (ret < 0)
-		return ret;
-	ret = filesystem_commit(fd);
-	if (ret < 0)
-		return ret;
-	return subvolume_last_snapshot(fd, subvolume->subvolid, &subvolume->last_snapshot);
-}
-
-/* Returns 1 if trees may be searched, 0 if not, or a negative errno. */
-static int find_subvolume(struct scan *scan, const struct opened_file *opened)
-{
-	struct subvolume *subvolume = &scan->subvolume;
-	int ret;
-
-	if (scan->no_tree_search)
-		return 0;
-	if (subvolume->device == opened->status.st_dev && monotonic_ns() < subvolume->known_until)
-		return 1;
-	subvolume->known_until = 0;
-	ret = look_at_subvolume(opened->fd, subvolume);
-	if (ret == -EPERM) {
-		complain_no_privilege(scan);
-		return 0;
-	}
-	if (ret < 0)
-		return ret;
-	subvolume->device = opened->status.st_dev;
-	subvolume->known_until = monotonic_ns() + KNOWN_FOR;
-	return 1;
-}
-
 static int prepare_file(struct scan *scan, struct findings *findings)
 {
 	const struct opened_file *opened = findings->opened;
-	struct nocow_file *file = &findings->file;
-	int ret;
 
-	ret = find_subvolume(scan, opened);
-	if (ret < 0)
-		return ret;
-	*file = (struct nocow_file){
-		.fd = opened->fd,
-		.inode = opened->status.st_ino,
-		.size = opened->status.st_size,
-		.searchable = ret > 0,
-		.subvolid = scan->subvolume.subvolid,
-		.last_snapshot = scan->subvolume.last_snapshot,
-	};
 	/* So the kernel says of a mount and of a subvolume alike. */
 	findings->read_only = faccessat(opened->fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0 &&
 			      errno == EROFS;
-	if (!file->searchable)
-		return inode_flags_of(file->fd, &file->inode_flags);
-	return inode_flags_all_of(file->fd, file->inode, &file->inode_flags);
+	return nocow_check_look_at_file(&scan->subvolume, opened->fd, &opened->status,
+					scan->arguments->global, &findings->file);
 }
 
 static int report_range(struct scan *scan, struct findings *findings, struct table *table,
@@ -664,222 +582,26 @@ static struct failure report_file(void *data, const struct opened_file *opened)
 	return NO_FAILURE;
 }
 
-/* -- --exercise -- */
-
-/* One run: what there was to be written, what was, and where it went. */
-struct exercise {
-	/* fio's path, NULL: ours */
-	char *fio;
-	struct written written;
-	struct write_verdict verdict;
-	/* whether the trees could be searched for the prediction */
-	bool predicted;
-	struct counter_delta counter_delta;
-};
-
-static const char *scratch_name(enum scratch_kind kind)
-{
-	return kind == SCRATCH_NOCOW ? "nocow" : "prealloc";
-}
-
-/* Returns 0 with fio's path in EXERCISE, or without where our own writes are to be used. */
-static int find_engine(const struct arguments *arguments, struct exercise *exercise)
-{
-	int ret;
-
-	if (arguments->engine == ENGINE_BUILTIN)
-		return 0;
-	ret = program_find("fio", &exercise->fio);
-	if (ret == -ENOENT && arguments->engine == ENGINE_ANY)
-		return 0;
-	if (ret == -ENOENT)
-		error("fio is not installed; --engine builtin works without");
-	else if (ret < 0)
-		error("cannot look for fio: %s", strerror(-ret));
-	return ret;
-}
-
-static void announce(const struct arguments *arguments)
-{
-	CLEANUP_FREE char *quoted = quote_name(arguments->exercise);
-	char size[UNITS_TEXT_SIZE];
-
-	if (arguments->global->verbosity >= 0)
-		warning("writing up to %" PRIu64
-			" seconds to a scratch file of %s without a name in %s",
-			arguments->seconds,
-			format_size(size, arguments->size, arguments->global->sizes),
-			quoted ? quoted : "?");
-}
-
-static int predict_scratch(struct scan *scan, int fd, struct exercise *exercise,
-			   struct write_exercise *writes)
-{
-	const struct arguments *arguments = scan->arguments;
-	struct opened_file opened = { .path = arguments->exercise, .fd = fd };
-	struct findings findings = { .opened = &opened };
-	struct nocow_range range;
-	int ret;
-
-	if (fstat(fd, &opened.status))
-		return -errno;
-	ret = prepare_file(scan, &findings);
-	if (ret == 0)
-		ret = nocow_iter_start(scan->iter, &findings.file, WHOLE_FILE, 0);
-	if (ret < 0)
-		return ret;
-	while ((ret = nocow_iter_next(scan->iter, &range)) > 0)
-		if (nocow_reason_fate(range.reason) == NOCOW_IN_PLACE)
-			write_exercise_predict(writes,
-					       (struct byte_range){ range.offset, range.length });
-	exercise->predicted = findings.file.searchable;
-	return ret;
-}
-
-static int run_writes(const struct arguments *arguments, struct write_exercise *writes,
-		      struct exercise *exercise)
-{
-	uint64_t duration = arguments->seconds * NANOSECONDS_PER_SECOND;
-	/* The second write to a preallocated block is a copy, whoever looks. */
-	bool once = arguments->scratch == SCRATCH_PREALLOC;
-
-	if (exercise->fio)
-		return write_exercise_run_fio(writes, exercise->fio, duration, once,
-					      &exercise->written);
-	return write_exercise_run(writes, duration, once, &exercise->written);
-}
-
-static struct failure exercise_scratch(struct scan *scan, int fd, struct exercise *exercise)
-{
-	const struct arguments *arguments = scan->arguments;
-	CLEANUP(write_exercise_freep) struct write_exercise *writes = NULL;
-	int ret;
-
-	ret = write_exercise_new(&writes, fd, arguments->size);
-	if (ret == 0)
-		ret = predict_scratch(scan, fd, exercise, writes);
-	if (ret < 0)
-		return (struct failure){ "cannot examine the scratch file in", ret };
-	counter_delta_begin(&exercise->counter_delta, fd);
-	ret = run_writes(arguments, writes, exercise);
-	counter_delta_end(&exercise->counter_delta);
-	if (ret == -ESRCH && exercise->fio)
-		return (struct failure){
-			"fio needs /proc, as --engine builtin does not, to write to "
-			"the scratch file in",
-			0
-		};
-	if (ret == -EPROTO && exercise->fio)
-		return (struct failure){ "fio failed to write to the scratch file in", 0 };
-	if (ret < 0)
-		return (struct failure){ "cannot write to the scratch file in", ret };
-	ret = write_exercise_judge(writes, &exercise->written, &exercise->verdict);
-	if (ret < 0)
-		return (struct failure){ "cannot examine the scratch file in", ret };
-	return NO_FAILURE;
-}
-
-static void json_exercise(struct scan *scan, const struct exercise *exercise)
-{
-	const struct arguments *arguments = scan->arguments;
-	const struct write_verdict *verdict = &exercise->verdict;
-	const struct written *written = &exercise->written;
-	struct json_writer *json = &scan->json;
-
-	json_begin_object(json, "exercise");
-	json_add_name(json, "directory", arguments->exercise);
-	json_add_string(json, "scratch", scratch_name(arguments->scratch));
-	json_add_string(json, "engine", exercise->fio ? "fio" : "builtin");
-	json_add_uint(json, "size_bytes", arguments->size);
-	json_add_uint(json, "writes", written->count);
-	json_add_uint(json, "written_bytes", written->bytes);
-	json_add_uint(json, "elapsed_ns", written->elapsed_ns);
-	json_add_uint(json, "bytes_per_second", per_second(written->bytes, written->elapsed_ns));
-	json_add_uint(json, "writes_per_second", per_second(written->count, written->elapsed_ns));
-	json_add_uint(json, "moved_bytes", verdict->moved_bytes);
-	json_add_known_uint(json, "predicted_nocow_bytes", exercise->predicted,
-			    verdict->predicted_bytes);
-	json_add_known_uint(json, "proved_writes_in_place", verdict->writes_known,
-			    verdict->proved_writes);
-	json_add_known_uint(json, "predicted_writes_in_place",
-			    verdict->writes_known && exercise->predicted,
-			    verdict->predicted_writes);
-	counter_delta_report(&exercise->counter_delta, json);
-	json_end_object(json);
-}
-
-static void print_exercise(struct scan *scan, const struct exercise *exercise)
-{
-	const struct write_verdict *verdict = &exercise->verdict;
-	const struct written *written = &exercise->written;
-	struct size_format format = scan->arguments->global->sizes;
-	char bytes[UNITS_TEXT_SIZE], rate[UNITS_TEXT_SIZE], time[UNITS_TEXT_SIZE];
-
-	if (scan->file_count)
-		putchar('\n');
-	printf("Exercise: %s by %s\n", scratch_name(scan->arguments->scratch),
-	       exercise->fio ? "fio" : "builtin");
-	printf("Written: %" PRIu64 " writes, %s in %s: %s/s, %" PRIu64 " IOPS\n", written->count,
-	       format_size(bytes, written->bytes, format), format_time(time, written->elapsed_ns),
-	       format_size(rate, per_second(written->bytes, written->elapsed_ns), format),
-	       per_second(written->count, written->elapsed_ns));
-	if (!exercise->predicted)
-		printf("Predicted: unknown\n");
-	else if (verdict->writes_known)
-		printf("Predicted: %" PRIu64 " writes in place\n", verdict->predicted_writes);
-	else
-		printf("Predicted: %s of the file in place\n",
-		       format_size(bytes, verdict->predicted_bytes, format));
-	if (verdict->writes_known)
-		printf("Proved: %" PRIu64 " writes in place, ", verdict->proved_writes);
-	else
-		printf("Proved: ");
-	printf("%s of the file moved\n", format_size(bytes, verdict->moved_bytes, format));
-	counter_delta_report(&exercise->counter_delta, NULL);
-}
-
-static struct failure run_exercise(struct scan *scan, struct exercise *exercise)
-{
-	const struct arguments *arguments = scan->arguments;
-	CLEANUP_CLOSE int fd = -1;
-	struct failure failure;
-	int ret;
-
-	fd = scratch_file_new(arguments->exercise);
-	if (fd == -ENOTTY)
-		return (struct failure){ "not a btrfs filesystem:", 0 };
-	if (fd < 0)
-		return (struct failure){ "cannot make a scratch file in", fd };
-	announce(arguments);
-	ret = scratch_file_fill(fd, arguments->scratch, arguments->size);
-	if (ret < 0)
-		return (struct failure){ "cannot make a scratch file in", ret };
-	failure = exercise_scratch(scan, fd, exercise);
-	if (failure.action)
-		return failure;
-	if (arguments->global->json)
-		json_exercise(scan, exercise);
-	else
-		print_exercise(scan, exercise);
-	return NO_FAILURE;
-}
+/* -- the command -- */
 
 static void report_exercise(struct scan *scan)
 {
-	struct exercise exercise = { 0 };
-	struct failure failure;
+	const struct arguments *arguments = scan->arguments;
+	struct exercise exercise;
 
-	if (find_engine(scan->arguments, &exercise) < 0) {
+	if (exercise_run(&arguments->exercise, &scan->subvolume, arguments->global, &exercise) <
+	    0) {
 		scan->visit.status = STATUS_ERROR;
 		return;
 	}
-	failure = run_exercise(scan, &exercise);
-	if (failure.action)
-		file_visit_failed(&scan->visit, scan->arguments->exercise, true, failure);
-	free(exercise.fio);
+	if (arguments->global->json) {
+		exercise_json(&exercise, &scan->json);
+		return;
+	}
+	if (scan->file_count)
+		putchar('\n');
+	exercise_print(&exercise, arguments->global->sizes);
 }
-
-/* -- the command -- */
 
 static int report_total(struct scan *scan)
 {
@@ -963,7 +685,7 @@ static int run(const void *data)
 		ret = report_total(&scan);
 	}
 	progress_clear();
-	if (ret == 0 && arguments->exercise)
+	if (ret == 0 && arguments->exercise.directory)
 		report_exercise(&scan);
 	if (arguments->global->json)
 		json_end(&scan.json);
@@ -980,8 +702,7 @@ int nocow_check_run(int argc, char **argv, struct global_options *global)
 	struct arguments arguments = {
 		.global = global,
 		.files.global = global,
-		.size = DEFAULT_SIZE,
-		.seconds = DEFAULT_SECONDS,
+		.exercise = { .size = DEFAULT_SIZE, .seconds = DEFAULT_SECONDS },
 	};
 
 	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);

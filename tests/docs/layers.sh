@@ -36,23 +36,32 @@ done
 check "lib/probe knows lib alone" only lib/probe "(base|fs|$(echo "$features" | tr ' ' '|')|probe)/[^/]*"
 check "cmds/ui knows no command" only cmds/ui '[a-z]+/[^/]*'
 
-# no_other_command FILE: it includes rooms, and of cmds/ what belongs to it or to all
-no_other_command()
+# the commands, whose files are NAME.c and NAME-PART.c, .h
+commands=$(sed -n 's/^int \([a-z_]*\)_run(.*/\1/p' "$top_srcdir/cmds/commands.h" | tr _ -)
+
+# command_of FILE: the command that it belongs to, or nothing
+command_of()
 {
 	name=$(basename "$1")
-	! includes "$1" | cut -f 2 | grep -v / | grep -vxE 'commands\.h' | while read -r header; do
-		case ${name%.c} in
-		"${header%.h}" | "${header%.h}"-*) ;;
-		*) case ${header%.h} in "${name%.c}"-*) ;; *) echo "$header" ;; esac ;;
+	for command in $commands; do
+		case ${name%.[ch]} in
+		"$command" | "$command"-*) echo "$command" ;;
 		esac
+	done
+}
+
+# no_other_command FILE: it includes rooms, and of cmds/ its own command's parts or what belongs to no command
+no_other_command()
+{
+	own=$(command_of "$1")
+	! includes "$1" | cut -f 2 | grep -v / | while read -r header; do
+		other=$(command_of "$header")
+		[ -z "$other" ] || [ "$other" = "$own" ] || echo "$header"
 	done | grep .
 }
 
-for file in "$top_srcdir"/cmds/*.c; do
-	case $file in
-	# the table of commands, and the front end
-	*/dispatch.c | */main.c | */btrfs.c) continue ;;
-	esac
+[ -n "$commands" ] || check "there are commands" false
+for file in "$top_srcdir"/cmds/*.[ch]; do
 	check "${file#"$top_srcdir"/} knows no other command" no_other_command "$file"
 done
 finish

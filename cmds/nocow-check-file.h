@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_NOCOW_CHECK_FILE_H
+#define FASTPATH_NOCOW_CHECK_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "nocow/nocow.h"
+#include "ui/options.h"
+
+/* What is known of the subvolume that the last file was in, and until when. Begins as { 0 }. */
+struct known_subvolume {
+	uint64_t known_until;
+	dev_t device;
+	uint64_t subvolid;
+	uint64_t last_snapshot;
+	/* the privilege to search trees was found missing, and said so */
+	bool no_tree_search;
+};
+
+/*
+ * Fills FILE for nocow_iter_start(): FD is open on it, and STATUS is its fstat(2). Warns, once,
+ * where the privilege to search trees is missing; FILE is then not searchable.
+ * Returns 0 or a negative errno.
+ */
+int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct stat *status,
+			     const struct global_options *global, struct nocow_file *ret_file);
+
+#endif
