@@ -11,12 +11,18 @@ import os
 import struct
 import sys
 
-FS_IOC_FIEMAP = 0xC020660B
-BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
-BTRFS_IOC_INO_PATHS = 0xC0389423
-BTRFS_IOC_LOGICAL_INO_V2 = 0xC038943B
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "../python"))
+from fastpath_tests.calls import (
+    BTRFS_IOC_INO_PATHS,
+    BTRFS_IOC_LOGICAL_INO_V2,
+    BTRFS_IOC_TREE_SEARCH_V2,
+    EXTENT_DATA_KEY,
+    FIEMAP_EXTENT,
+    FIEMAP_HEADER,
+    fiemap_call,
+)
 
-EXTENT_DATA_KEY = 108
 EXTENTS = 60
 ITEMS = 40
 MAX = 2**64 - 1
@@ -24,19 +30,16 @@ MAX = 2**64 - 1
 
 def fiemap(fd):
     """One answer, the header included, and the addresses in it."""
-    answer = bytearray(struct.pack("=QQIIII", 0, MAX, 0, 0, EXTENTS, 0) + bytes(56 * EXTENTS))
-    fcntl.ioctl(fd, FS_IOC_FIEMAP, answer)
-    mapped = struct.unpack_from("=I", answer, 20)[0]
-    answer = answer[: 32 + 56 * mapped]
-    physical = [struct.unpack_from("=Q", answer, 32 + 56 * i + 8)[0] for i in range(mapped)]
-    return bytes(answer), [address for address in physical if address]
+    answer, mapped = fiemap_call(fd, 0, EXTENTS)
+    answer = bytes(answer[: FIEMAP_HEADER.size + FIEMAP_EXTENT.size * mapped])
+    physical = [extent[1] for extent in FIEMAP_EXTENT.iter_unpack(answer[FIEMAP_HEADER.size :])]
+    return answer, [address for address in physical if address]
 
 
 def tree_search(fd, inode):
     """The items that were found."""
     room = 65536
-    key = struct.pack("=QQQQQQQIIII32x", 0, inode, inode, 0, MAX, 0, MAX,
-                      EXTENT_DATA_KEY, EXTENT_DATA_KEY, ITEMS, 0)
+    key = struct.pack("=QQQQQQQIIII32x", 0, inode, inode, 0, MAX, 0, MAX, EXTENT_DATA_KEY, EXTENT_DATA_KEY, ITEMS, 0)
     answer = bytearray(key + struct.pack("=Q", room) + bytes(room))
     fcntl.ioctl(fd, BTRFS_IOC_TREE_SEARCH_V2, answer)
     items = struct.unpack_from("=I", answer, 64)[0]

@@ -37,14 +37,16 @@ setup() {
     TESTS=$ROOT/tests/kernel
     SCRIPTS=$ROOT/kernel/scripts
     export TMPDIR=$BATS_TEST_TMPDIR/scratch HOME=$BATS_TEST_TMPDIR
-    mkdir -p "$TESTS/mutants" "$SCRIPTS" "$ROOT/kernel/bases" "$ROOT/kernel/6.1" "$TMPDIR"
+    mkdir -p "$TESTS/mutants" "$TESTS/host" "$TESTS/guest" "$SCRIPTS" "$ROOT/kernel/bases" "$ROOT/kernel/6.1" "$TMPDIR"
     cp "$top_srcdir/tests/kernel/check-kernel" "$TESTS"
     cp "$top_srcdir/kernel/scripts/common.sh" "$SCRIPTS"
+    sed -n -e 1p -e '/\t6\.1\t/p' "$top_srcdir/kernel/STATUS.tsv" >"$ROOT/kernel/STATUS.tsv"
     : >"$ROOT/kernel/bases/6.1.conf"
     printf '%s\n' 2001-one.patch 9201-count.patch >"$ROOT/kernel/6.1/series"
     write_fault 6.1-seek-one
 
-    for test in seek-maps log-power-cuts counters status fewer-steps debug-suite send-differential; do
+    for test in guest/seek-maps host/log-power-cuts guest/counters host/status host/fewer-steps guest/debug-suite \
+        host/send-differential; do
         write_program "$TESTS/$test" "echo $test \"\$@\""
     done
     write_program "$SCRIPTS/check" 'echo check "$@"'
@@ -60,7 +62,7 @@ setup() {
 
 # under_fault STATUS TEXT: what seek-maps tells under a faulty kernel
 under_fault() {
-    write_program "$TESTS/seek-maps" "[ \"\$KERNEL\" = faulty ] || exit 0" "echo '$2' >&2" "exit $1"
+    write_program "$TESTS/guest/seek-maps" "[ \"\$KERNEL\" = faulty ] || exit 0" "echo '$2' >&2" "exit $1"
 }
 
 check_kernel() {
@@ -143,13 +145,13 @@ expect_failed() {
 }
 
 @test "a debug guest that fails" {
-    write_program "$TESTS/debug-suite" 'exit 1'
+    write_program "$TESTS/guest/debug-suite" 'exit 1'
     check_kernel
     expect_failed '6.1: under the debug kernel'
 }
 
 @test "--quick says what it leaves out" {
-    write_program "$TESTS/debug-suite" 'exit 1'
+    write_program "$TESTS/guest/debug-suite" 'exit 1'
     check_kernel --quick
     [ "$status" -eq 0 ] || fail "$output"
     [ "$(grep '^left out: ' <<<"$output")" = "$(printf 'left out: 6.1: %s\n' 'the debug kernel' \

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Processes that do not outlive who started them."""
+
+import concurrent.futures
+import signal
+import subprocess
+import sys
+
+
+def end_on_sigterm():
+    """As on an error: what runs is stopped, and what was made is removed."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
+
+def stop(process):
+    if process.poll() is None:
+        process.terminate()
+    process.wait()
+
+
+def wait_for(processes, *command, **options):
+    """The exit status of the command. If it still runs when PROCESSES is left, it is stopped."""
+    process = subprocess.Popen(command, **options)
+    processes.callback(stop, process)
+    return process.wait()
+
+
+def both(processes, first, second):
+    """Two calls at the same time. If one fails, or a signal comes, the other's process is stopped."""
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        try:
+            return [future.result() for future in [pool.submit(first), pool.submit(second)]]
+        except BaseException:
+            processes.close()
+            raise

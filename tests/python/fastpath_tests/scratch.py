@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A btrfs of one's own, on a scratch disk or in an image."""
+
+import contextlib
+import os
+import tempfile
+
+from . import calls, inode_flags
+from .calls import BLOCK
+from .commands import run
+from .inode_flags import CHECKSUMS
+
+
+@contextlib.contextmanager
+def mounted(source, options):
+    """SOURCE is a device or, with the option loop, an image. In a folder of its own."""
+    folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
+    try:
+        run("mount", "-t", "btrfs", "-o", options, source, folder)
+        try:
+            yield folder
+        finally:
+            run("umount", folder)
+    finally:
+        os.rmdir(folder)
+
+
+def make_image(path, size, *options):
+    with open(path, "wb") as file:
+        file.truncate(size)
+    run("mkfs.btrfs", "-q", *options, path)
+
+
+class Scratch:
+    """A file system on DEVICE, mounted in a folder of its own while in a with statement."""
+
+    def __init__(self, device, *options, checksum="crc32c", node_bytes=16384, mount_options=""):
+        self.device = device
+        self.mount_options = mount_options
+        self.checksum = CHECKSUMS[checksum]
+        self.checksum_bytes = len(self.checksum(b""))
+        self.node_bytes = node_bytes
+        self.root = None
+        self.folder = None
+        run(
+            "mkfs.btrfs",
+            "-q",
+            "-f",
+            "-K",
+            "--csum",
+            checksum,
+            "-n",
+            str(node_bytes),
+            "-s",
+            str(BLOCK),
+            *options,
+            device,
+        )
+
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
+        self.mount(self.mount_options)
+        return self
+
+    def __exit__(self, *_):
+        self.unmount()
+        os.rmdir(self.folder)
+
+    def mount(self, options=""):
+        calls.mount(self.device, self.folder, options)
+        self.root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+
+    def unmount(self):
+        if self.root is None:
+            return
+        os.close(self.root)
+        self.root = None
+        calls.unmount(self.folder)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def sync(self):
+        calls.sync_file_system(self.root)
+
+    def scrub(self):
+        """Fails on any error that a scrub finds."""
+        output = run("btrfs", "scrub", "start", "-B", self.folder)
+        if "Error summary:    no errors found" not in output:
+            raise RuntimeError(f"scrub found errors\n{output}")
+
+    def check(self):
+        """Of the unmounted file system."""
+        run("btrfs", "check", "--check-data-csum", self.device)
+
+    def set_inode_flags(self, tree, flags):
+        inode_flags.set_inode_flags(self.device, tree, flags, self.checksum, self.node_bytes)
