@@ -52,13 +52,13 @@ read_base() {
     . "$kernel_dir/bases/$base.conf"
 }
 
-list_bases() {
-    local conf names=()
+# status_column NUMBER: what STATUS.tsv has there, each once, a line each
+status_column() {
+    awk -F '\t' -v column="$1" 'NR > 1 && !seen[$column]++ { print $column }' "$kernel_dir/STATUS.tsv"
+}
 
-    for conf in "$kernel_dir"/bases/*.conf; do
-        names+=("$(basename "$conf" .conf)")
-    done
-    printf '%s' "${names[*]}"
+list_bases() {
+    status_column 2 | paste -s -d ' '
 }
 
 # read_series DIR: the names of the patches in DIR/series, in order
@@ -148,8 +148,10 @@ require_options() {
     [ -z "$lost" ] || die "the configuration does not take:$lost"
 }
 
-# A patch is FSSS-subject.patch: the number of its feature, and its own within the feature.
-features=([1]=fiemap-leaf [2]=seek-cache [3]=log-dir [4]=send-reada [5]=nocow-csum [9]=counters)
+# A patch is FSSS-subject.patch: the number of its feature, and its own within the feature. Features have the numbers of
+# their order in STATUS.tsv.
+mapfile -t -O 1 features < <(status_column 1)
+features[9]=counters
 
 # feature_of PATCH: nothing if its name does not tell
 feature_of() {

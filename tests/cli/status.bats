@@ -6,7 +6,7 @@ bats_require_minimum_version 1.5.0
 load environment.bash
 
 : "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
-FEATURES="fiemap-leaf seek-cache log-dir send-reada nocow-csum"
+FEATURES=$(awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1 }' "$top_srcdir/kernel/STATUS.tsv" | paste -s -d ' ')
 
 setup_file() {
     mount_btrfs 256M

@@ -48,6 +48,7 @@ setup() {
     NEXT=$BATS_TEST_TMPDIR/next
     mkdir -p "$FASTPATH_KERNEL_DIR/bases" "$TMPDIR"
     printf 'source_version=6.1.5-2\nkernel_series=6.1\n' >"$FASTPATH_KERNEL_DIR/bases/6.1.conf"
+    sed -n -e 1p -e '/\t6\.1\t/p' "$top_srcdir/kernel/STATUS.tsv" >"$FASTPATH_KERNEL_DIR/STATUS.tsv"
     write_source 6.1.5
     cp -r "$TREE" "$NEXT"
     add_patch 6.1 1001-line-ten.patch 's/^line 10$/line ten/' one.c
