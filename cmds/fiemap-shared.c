@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/descriptor-limit.h"
 #include "base/name-escape.h"
 #include "base/pipeline.h"
 #include "commands.h"
@@ -24,6 +23,7 @@
 #include "ui/counter-delta.h"
 #include "ui/extent-flags.h"
 #include "ui/file-options.h"
+#include "ui/file-report.h"
 #include "ui/file-visit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -175,14 +175,12 @@ static uint32_t fiemap_flags(const struct arguments *arguments)
 
 struct scan {
 	const struct arguments *arguments;
-	struct file_visit visit;
+	struct file_report files;
 	/* NULL for one named file, whose shared bytes are the set's */
 	struct unique_shared_bytes *set;
 	struct sharing total;
-	uint64_t file_count;
 	/* the privilege was found missing, and said so */
 	bool no_tree_search;
-	struct json_writer json;
 	struct table *summary;
 	/* for the files in detail, one after the other */
 	struct fiemap_iter *iter;
@@ -191,7 +189,7 @@ struct scan {
 static void complain_no_memory(struct scan *scan)
 {
 	error("out of memory");
-	scan->visit.status = STATUS_ERROR;
+	scan->files.visit.status = STATUS_ERROR;
 }
 
 /* FAILED_IN is the directory of the temporary file, or NULL if something else failed. */
@@ -201,7 +199,7 @@ static void complain_of_sort(struct scan *scan, const char *what, const char *fa
 
 	error("cannot sort %s%s%s: %s", what, directory ? " in " : "", directory ? directory : "",
 	      strerror(-ret));
-	scan->visit.status = STATUS_ERROR;
+	scan->files.visit.status = STATUS_ERROR;
 }
 
 static const struct table_column summary_columns[] = {
@@ -247,7 +245,7 @@ static void json_sharing(struct json_writer *json, const struct sharing *sharing
 static void count_file(struct scan *scan, const struct sharing *sharing)
 {
 	sharing_add(&scan->total, sharing);
-	scan->file_count++;
+	scan->files.file_count++;
 }
 
 static void report_summary(struct scan *scan, const char *path, const struct sharing *sharing)
@@ -264,18 +262,19 @@ static void report_summary(struct scan *scan, const char *path, const struct sha
 		return;
 	}
 
-	json_begin_object(&scan->json, NULL);
-	json_add_name(&scan->json, "path", path);
-	json_sharing(&scan->json, sharing);
-	json_add_null(&scan->json, "extents");
-	json_add_null(&scan->json, "decisions");
-	json_add_null(&scan->json, "timing");
-	json_add_null(&scan->json, "owners");
-	json_end_object(&scan->json);
+	json_begin_object(&scan->files.json, NULL);
+	json_add_name(&scan->files.json, "path", path);
+	json_sharing(&scan->files.json, sharing);
+	json_add_null(&scan->files.json, "extents");
+	json_add_null(&scan->files.json, "decisions");
+	json_add_null(&scan->files.json, "timing");
+	json_add_null(&scan->files.json, "owners");
+	json_end_object(&scan->files.json);
 }
 
-static void report_total(struct scan *scan)
+static int report_total(void *data)
 {
+	struct scan *scan = data;
 	const struct arguments *arguments = scan->arguments;
 	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
 	uint64_t set_shared_bytes = scan->total.shared_bytes;
@@ -289,21 +288,24 @@ static void report_total(struct scan *scan)
 	}
 
 	if (arguments->global->json) {
-		json_begin_object(&scan->json, "total");
-		json_add_uint(&scan->json, "file_count", scan->file_count);
-		json_add_uint(&scan->json, "vanished_count", scan->visit.vanished_count);
-		json_sharing(&scan->json, &scan->total);
-		json_add_known_uint(&scan->json, "set_shared_bytes", ret == 0, set_shared_bytes);
-		json_end_object(&scan->json);
-		return;
+		json_begin_object(&scan->files.json, "total");
+		json_add_uint(&scan->files.json, "file_count", scan->files.file_count);
+		json_add_uint(&scan->files.json, "vanished_count",
+			      scan->files.visit.vanished_count);
+		json_sharing(&scan->files.json, &scan->total);
+		json_add_known_uint(&scan->files.json, "set_shared_bytes", ret == 0,
+				    set_shared_bytes);
+		json_end_object(&scan->files.json);
+		return 0;
 	}
-	if (!arguments->summarize && (scan->file_count == 1 || !scan->set))
-		return;
+	if (!arguments->summarize && (scan->files.file_count == 1 || !scan->set))
+		return 0;
 	if (wants_details(arguments))
 		putchar('\n');
 	if (print_summary_row(scan->summary, &scan->total, ret < 0 ? NULL : &set_shared_bytes,
 			      "total", arguments->global->sizes) < 0)
 		complain_no_memory(scan);
+	return 0;
 }
 
 /* -- summaries, several files at a time -- */
@@ -360,11 +362,12 @@ static void report_job(struct scan *scan, const struct job *job)
 	int ret;
 
 	if (job->failure.action) {
-		file_visit_failed(&scan->visit, job->file.path, job->file.named, job->failure);
+		file_visit_failed(&scan->files.visit, job->file.path, job->file.named,
+				  job->failure);
 		return;
 	}
 
-	ret = file_visit_is_first(&scan->visit, &job->status);
+	ret = file_visit_is_first(&scan->files.visit, &job->status);
 	if (ret < 0)
 		complain_no_memory(scan);
 	else if (ret)
@@ -383,7 +386,7 @@ static void report_batch(void *item, void *data)
 	free(batch);
 
 	if (progress_due())
-		progress_show("%" PRIu64 " files, %" PRIu64 " extents", scan->file_count,
+		progress_show("%" PRIu64 " files, %" PRIu64 " extents", scan->files.file_count,
 			      scan->total.extent_count);
 }
 
@@ -444,8 +447,9 @@ static bool batch_is_full(const struct batch *batch)
 	return batch->count == FILES_PER_BATCH || batch->place_count == PLACES_PER_BATCH;
 }
 
-static int scan_summaries(struct scan *scan, struct file_walk *walk)
+static int scan_summaries(void *data, struct file_walk *walk)
 {
+	struct scan *scan = data;
 	CLEANUP(pipeline_freep) struct pipeline *pipeline = NULL;
 	struct batch *batch = NULL;
 	struct found_file file;
@@ -555,7 +559,7 @@ static int print_extent(struct details *details, const struct mapped_extent *ext
 	int ret;
 
 	if (arguments->global->json) {
-		json_extent(&details->scan->json, extent, decisions);
+		json_extent(&details->scan->files.json, extent, decisions);
 		return 0;
 	}
 
@@ -638,7 +642,7 @@ static int report_extent(struct details *details, const struct mapped_extent *ex
 			      (struct byte_range){ extent->offset, extent->length });
 	if (details->sharing.extent_count % EXTENTS_PER_PROGRESS == 0 && progress_due())
 		progress_show("%" PRIu64 " files, then %" PRIu64 " extents",
-			      details->scan->file_count, details->sharing.extent_count);
+			      details->scan->files.file_count, details->sharing.extent_count);
 	if (!is_selected(arguments->only, extent))
 		return 0;
 
@@ -682,7 +686,7 @@ static const struct table_column owner_columns[] = {
 static void report_disagreement(void *data, const struct owner_disagreement *disagreement)
 {
 	struct details *details = data;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 
 	if (details->scan->arguments->global->json) {
 		json_begin_object(json, NULL);
@@ -812,7 +816,7 @@ static int report_owner_list(struct details *details)
 		if (ret < 0)
 			return ret;
 		if (global->json)
-			json_owner(&details->scan->json, owners[i], &name);
+			json_owner(&details->scan->files.json, owners[i], &name);
 		else
 			ret = print_owner(table, owners[i], &name, global->sizes);
 		if (ret < 0)
@@ -837,7 +841,7 @@ static void complain_of_owners(struct details *details, int ret)
 /* Complains if the extents cannot be sorted: the rest of the report is of use without owners. */
 static bool sort_owners(struct details *details)
 {
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	int ret;
 
 	ret = extent_owners_sort(details->owners);
@@ -854,7 +858,7 @@ static bool sort_owners(struct details *details)
 static int report_owners(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	uint64_t incomplete;
 	int ret;
 
@@ -893,7 +897,7 @@ static void report_timing(struct details *details, const struct fiemap_timing *t
 			  const uint64_t *cold_ns)
 {
 	uint64_t extent_count = details->sharing.extent_count;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	char map[UNITS_TEXT_SIZE], check[UNITS_TEXT_SIZE], each[UNITS_TEXT_SIZE];
 
 	if (details->scan->arguments->global->json) {
@@ -924,7 +928,7 @@ static int time_cold(struct details *details, uint64_t *ret_ns)
 
 	if (!scan->arguments->cold)
 		return 0;
-	ret = file_visit_drop_caches(&scan->visit, details->fd);
+	ret = file_visit_drop_caches(&scan->files.visit, details->fd);
 	if (ret <= 0)
 		return ret;
 	ret = fiemap_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
@@ -938,7 +942,7 @@ static void report_decisions(struct details *details)
 	const uint64_t *counts = details->decisions.counts;
 
 	if (details->scan->arguments->global->json) {
-		json_decisions(&details->scan->json, &details->decisions);
+		json_decisions(&details->scan->files.json, &details->decisions);
 		return;
 	}
 	printf("Decisions: %" PRIu64 " by generation, %" PRIu64 " by leaf, %" PRIu64 " by walk\n",
@@ -967,7 +971,7 @@ static int prepare_items(struct details *details)
 	if (ret == -EPERM) {
 		error("--owners and --why need CAP_SYS_ADMIN (root); everything else works without");
 		scan->no_tree_search = true;
-		scan->visit.status = STATUS_ERROR;
+		scan->files.visit.status = STATUS_ERROR;
 		return 0;
 	}
 	if (ret < 0)
@@ -1003,7 +1007,7 @@ static int prepare_rows(struct details *details)
 static void begin_file(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	CLEANUP_FREE char *quoted = NULL;
 
 	if (arguments->global->json) {
@@ -1016,7 +1020,7 @@ static void begin_file(struct details *details)
 		return;
 	}
 	quoted = quote_name(details->path);
-	printf("%sFile: %s\n", details->scan->file_count ? "\n" : "", quoted ? quoted : "?");
+	printf("%sFile: %s\n", details->scan->files.file_count ? "\n" : "", quoted ? quoted : "?");
 }
 
 static void report_calls(struct details *details, uint64_t calls)
@@ -1024,7 +1028,7 @@ static void report_calls(struct details *details, uint64_t calls)
 	const struct global_options *global = details->scan->arguments->global;
 
 	if (global->json)
-		json_add_uint(&details->scan->json, "fiemap_calls", calls);
+		json_add_uint(&details->scan->files.json, "fiemap_calls", calls);
 	else if (global->verbosity > 0)
 		printf("FIEMAP calls: %" PRIu64 "\n", calls);
 }
@@ -1033,7 +1037,7 @@ static void report_calls(struct details *details, uint64_t calls)
 static int report_findings(struct details *details, const uint64_t *cold_ns)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	struct fiemap_timing timing;
 	int ret;
 
@@ -1073,7 +1077,7 @@ static int report_sums(struct details *details)
 
 	count_file(details->scan, &details->sharing);
 	if (arguments->global->json) {
-		json_sharing(&details->scan->json, &details->sharing);
+		json_sharing(&details->scan->files.json, &details->sharing);
 		return 0;
 	}
 	ret = TABLE_NEW(&table, summary_columns);
@@ -1101,11 +1105,12 @@ static int report_contents(struct details *details)
 	table_free(details->rows);
 	details->rows = NULL;
 	if (arguments->global->json && arguments->extents)
-		json_end_array(&details->scan->json);
+		json_end_array(&details->scan->files.json);
 	if (ret < 0)
 		return ret;
 	report_calls(details, fiemap_iter_calls(details->iter));
-	counter_delta_report(&counter_delta, arguments->global->json ? &details->scan->json : NULL);
+	counter_delta_report(&counter_delta,
+			     arguments->global->json ? &details->scan->files.json : NULL);
 
 	ret = report_findings(details, cold ? &cold_ns : NULL);
 	return ret < 0 ? ret : report_sums(details);
@@ -1113,7 +1118,7 @@ static int report_contents(struct details *details)
 
 static struct failure report_opened_file(struct details *details)
 {
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	bool is_json = details->scan->arguments->global->json;
 	int ret;
 
@@ -1157,82 +1162,66 @@ static struct failure report_file(void *data, const struct opened_file *file)
 	return failure;
 }
 
-static int scan_details(struct scan *scan, struct file_walk *walk)
-{
-	int ret = fiemap_iter_new(&scan->iter);
-
-	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
-}
-
 /* -- the command -- */
 
-static int scan_paths(struct scan *scan)
+static int scan_init(struct scan *scan)
 {
 	const struct arguments *arguments = scan->arguments;
-	CLEANUP(descriptor_limit_restore) struct descriptor_limit limit = descriptor_limit_raise();
-	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
-	int ret;
 
-	ret = file_options_walk(&arguments->files, &walk);
-	if (ret < 0)
-		return ret;
-	return wants_details(arguments) ? scan_details(scan, walk) : scan_summaries(scan, walk);
-}
-
-static int scan_init(struct scan *scan, const struct arguments *arguments)
-{
-	int ret;
-
-	*scan = (struct scan){ .arguments = arguments };
-	ret = file_visit_init(&scan->visit, file_options_can_overlap(&arguments->files));
-	if (ret < 0)
-		return ret;
 	if (file_options_ask_for_several(&arguments->files)) {
-		ret = unique_shared_bytes_new(&scan->set);
+		int ret = unique_shared_bytes_new(&scan->set);
+
 		if (ret < 0)
 			return ret;
 	}
-
-	if (!arguments->global->json)
-		return TABLE_NEW(&scan->summary, summary_columns);
-	json_begin(&scan->json, stdout);
-	json_begin_array(&scan->json, "fiemap-shared");
-	return 0;
+	return arguments->global->json ? 0 : TABLE_NEW(&scan->summary, summary_columns);
 }
 
-static void scan_free(struct scan *scan)
+static int prepare_summaries(void *data)
 {
+	return scan_init(data);
+}
+
+static int prepare_details(void *data)
+{
+	struct scan *scan = data;
+	int ret = scan_init(scan);
+
+	return ret < 0 ? ret : fiemap_iter_new(&scan->iter);
+}
+
+static void release(void *data)
+{
+	struct scan *scan = data;
+
 	fiemap_iter_free(scan->iter);
 	table_free(scan->summary);
 	unique_shared_bytes_free(scan->set);
-	file_visit_free(&scan->visit);
 }
+
+static const struct file_report_ops summaries_ops = {
+	.key = "fiemap-shared",
+	.prepare = prepare_summaries,
+	.walk = scan_summaries,
+	.total = report_total,
+	.release = release,
+};
+
+static const struct file_report_ops details_ops = {
+	.key = "fiemap-shared",
+	.prepare = prepare_details,
+	.file = report_file,
+	.total = report_total,
+	.release = release,
+};
 
 static int run(const void *data)
 {
 	const struct arguments *arguments = data;
-	struct scan scan;
-	int ret;
+	struct scan scan = { .arguments = arguments };
 
-	ret = scan_init(&scan, arguments);
-	if (ret < 0)
-		goto out;
-
-	progress_start(arguments->global->verbosity >= 0);
-	ret = scan_paths(&scan);
-	if (arguments->global->json)
-		json_end_array(&scan.json);
-	if (ret == 0 || arguments->global->json)
-		report_total(&scan);
-	if (arguments->global->json)
-		json_end(&scan.json);
-	progress_clear();
-	file_visit_warn_of_vanished(&scan.visit, arguments->global);
-
-out:
-	file_options_complain(&arguments->files, ret);
-	scan_free(&scan);
-	return ret < 0 ? STATUS_ERROR : scan.visit.status;
+	return file_report_run(&scan.files, &arguments->files,
+			       wants_details(arguments) ? &details_ops : &summaries_ops, &scan);
 }
 
 int fiemap_shared_run(int argc, char **argv, struct global_options *global)

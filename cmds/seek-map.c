@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/descriptor-limit.h"
 #include "base/find-nonzero.h"
 #include "base/latency.h"
 #include "base/name-escape.h"
@@ -22,6 +21,7 @@
 #include "ui/block-map.h"
 #include "ui/counter-delta.h"
 #include "ui/file-options.h"
+#include "ui/file-report.h"
 #include "ui/file-visit.h"
 #include "ui/histogram.h"
 #include "ui/json.h"
@@ -201,15 +201,13 @@ struct timing {
 
 struct scan {
 	const struct arguments *arguments;
-	struct file_visit visit;
+	struct file_report files;
 	struct sums total;
-	uint64_t file_count;
 	/* for the files, one after the other */
 	struct fiemap_iter *iter;
 	/* with --check, for a second look */
 	struct fiemap_iter *second_iter;
 	struct timing *timing;
-	struct json_writer json;
 	struct table *summary;
 };
 
@@ -271,7 +269,7 @@ static void count_file(struct scan *scan, const struct sums *sums)
 	total->hole_bytes = saturating_add(total->hole_bytes, sums->hole_bytes);
 	total->segment_count += sums->segment_count;
 	total->calls += sums->calls;
-	scan->file_count++;
+	scan->files.file_count++;
 }
 
 /* Whether a file's report is more than its row of sums. */
@@ -280,19 +278,21 @@ static bool wants_details(const struct arguments *arguments)
 	return !arguments->summarize || arguments->timing || arguments->map;
 }
 
-static int report_total(struct scan *scan)
+static int report_total(void *data)
 {
+	struct scan *scan = data;
 	const struct arguments *arguments = scan->arguments;
 
 	if (arguments->global->json) {
-		json_begin_object(&scan->json, "total");
-		json_add_uint(&scan->json, "file_count", scan->file_count);
-		json_add_uint(&scan->json, "vanished_count", scan->visit.vanished_count);
-		json_sums(&scan->json, &scan->total);
-		json_end_object(&scan->json);
+		json_begin_object(&scan->files.json, "total");
+		json_add_uint(&scan->files.json, "file_count", scan->files.file_count);
+		json_add_uint(&scan->files.json, "vanished_count",
+			      scan->files.visit.vanished_count);
+		json_sums(&scan->files.json, &scan->total);
+		json_end_object(&scan->files.json);
 		return 0;
 	}
-	if (!file_options_ask_for_several(&arguments->files) || scan->file_count == 1)
+	if (!file_options_ask_for_several(&arguments->files) || scan->files.file_count == 1)
 		return 0;
 	if (wants_details(arguments))
 		putchar('\n');
@@ -303,7 +303,7 @@ static void show_progress(const struct details *details, uint64_t segment_count)
 {
 	if (segment_count % SEGMENTS_PER_PROGRESS == 0 && progress_due())
 		progress_show("%" PRIu64 " files, then %" PRIu64 " segments",
-			      details->scan->file_count, segment_count);
+			      details->scan->files.file_count, segment_count);
 }
 
 static void start_walk(const struct details *details, struct seek_iter *iter)
@@ -335,7 +335,7 @@ static int time_cold(const struct details *details, struct timing *timing)
 
 	if (!details->scan->arguments->cold)
 		return 0;
-	ret = file_visit_drop_caches(&details->scan->visit, details->fd);
+	ret = file_visit_drop_caches(&details->scan->files.visit, details->fd);
 	if (ret <= 0)
 		return ret;
 	ret = time_walk(details, false, &timing->latency);
@@ -474,7 +474,7 @@ static int report_timing(const struct details *details)
 	struct scan *scan = details->scan;
 	const struct timing *timing = scan->timing;
 	const struct latency *spread = scan->arguments->histogram ? &timing->spread : NULL;
-	struct json_writer *json = &scan->json;
+	struct json_writer *json = &scan->files.json;
 	int ret = 0;
 
 	if (scan->arguments->global->json) {
@@ -594,7 +594,7 @@ static int report_part(void *data, const struct part *part)
 	if (details->rows)
 		return print_part(details, part);
 	if (arguments->global->json && !arguments->summarize)
-		json_part(&details->scan->json, part, arguments->fiemap);
+		json_part(&details->scan->files.json, part, arguments->fiemap);
 	return 0;
 }
 
@@ -719,7 +719,7 @@ static int report_disagreement(void *data, const struct part *part)
 		return 0;
 	check->found++;
 	if (global->json) {
-		json_part(&check->details->scan->json, part, true);
+		json_part(&check->details->scan->files.json, part, true);
 		return 0;
 	}
 	begin_finding(check);
@@ -749,7 +749,7 @@ static int compare_maps(struct check *check)
 static void report_nonzero(struct check *check, const struct seek_segment *hole, uint64_t offset)
 {
 	const struct global_options *global = check->details->scan->arguments->global;
-	struct json_writer *json = &check->details->scan->json;
+	struct json_writer *json = &check->details->scan->files.json;
 	char length[UNITS_TEXT_SIZE];
 
 	check->found++;
@@ -832,7 +832,7 @@ static int read_hole(struct check *check, const struct seek_segment *hole)
 		}
 		if (progress_due())
 			progress_show("%" PRIu64 " files, then holes read up to %" PRIu64,
-				      details->scan->file_count, offset);
+				      details->scan->files.file_count, offset);
 	}
 	return 0;
 }
@@ -863,23 +863,23 @@ static int run_check(struct details *details, check_function *function, const ch
 	int ret;
 
 	if (arguments->global->json)
-		json_begin_array(&scan->json, key);
+		json_begin_array(&scan->files.json, key);
 	ret = function(&check);
 	if (arguments->global->json)
-		json_end_array(&scan->json);
+		json_end_array(&scan->files.json);
 	else if (ret == 0 && !check.found && wants_details(arguments))
 		printf("Check: %s\n", praise);
 
 	/* An error outweighs it: not everything was checked then. */
-	if (check.found && scan->visit.status == STATUS_OK)
-		scan->visit.status = STATUS_CHECK_FAILED;
+	if (check.found && scan->files.visit.status == STATUS_OK)
+		scan->files.visit.status = STATUS_CHECK_FAILED;
 	return ret;
 }
 
 static int report_check(struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	int ret = 0;
 
 	if (arguments->check)
@@ -947,7 +947,7 @@ static int prepare_rows(struct details *details)
 static void begin_file(const struct details *details)
 {
 	const struct arguments *arguments = details->scan->arguments;
-	struct json_writer *json = &details->scan->json;
+	struct json_writer *json = &details->scan->files.json;
 	CLEANUP_FREE char *quoted = NULL;
 
 	if (arguments->global->json) {
@@ -962,7 +962,7 @@ static void begin_file(const struct details *details)
 	if (!wants_details(arguments))
 		return;
 	quoted = quote_name(details->path);
-	printf("%sFile: %s\n", details->scan->file_count ? "\n" : "", quoted ? quoted : "?");
+	printf("%sFile: %s\n", details->scan->files.file_count ? "\n" : "", quoted ? quoted : "?");
 }
 
 /* What comes behind the segments. */
@@ -972,7 +972,7 @@ static int report_findings(struct details *details)
 	int ret;
 
 	if (global->json)
-		json_add_bool(&details->scan->json, "changed", details->changed);
+		json_add_bool(&details->scan->files.json, "changed", details->changed);
 	else if (global->verbosity > 0 && wants_details(details->scan->arguments))
 		printf("lseek calls: %" PRIu64 "\n", details->sums.calls);
 
@@ -993,9 +993,9 @@ static int report_sums(struct details *details)
 
 	count_file(scan, &details->sums);
 	if (progress_due())
-		progress_show("%" PRIu64 " files", scan->file_count);
+		progress_show("%" PRIu64 " files", scan->files.file_count);
 	if (global->json) {
-		json_sums(&scan->json, &details->sums);
+		json_sums(&scan->files.json, &details->sums);
 		return 0;
 	}
 	if (!wants_details(scan->arguments))
@@ -1015,7 +1015,7 @@ static int report_contents(struct details *details)
 	table_free(details->rows);
 	details->rows = NULL;
 	if (arguments->global->json && !arguments->summarize)
-		json_end_array(&details->scan->json);
+		json_end_array(&details->scan->files.json);
 	if (ret == 0)
 		ret = report_findings(details);
 	return ret < 0 ? ret : report_sums(details);
@@ -1042,9 +1042,9 @@ static int report_opened_file(struct details *details)
 	begin_file(details);
 	ret = report_contents(details);
 	if (ret < 0 && is_json)
-		json_add_string(&scan->json, "error", strerror(-ret));
+		json_add_string(&scan->files.json, "error", strerror(-ret));
 	if (is_json)
-		json_end_object(&scan->json);
+		json_end_object(&scan->files.json);
 	return ret;
 }
 
@@ -1070,13 +1070,13 @@ static struct failure report_file(void *data, const struct opened_file *file)
 
 /* -- the command -- */
 
-static int scan_init(struct scan *scan, const struct arguments *arguments)
+static int prepare(void *data)
 {
-	int ret;
+	struct scan *scan = data;
+	const struct arguments *arguments = scan->arguments;
+	int ret = 0;
 
-	*scan = (struct scan){ .arguments = arguments };
-	ret = file_visit_init(&scan->visit, file_options_can_overlap(&arguments->files));
-	if (ret == 0 && (arguments->fiemap || arguments->check))
+	if (arguments->fiemap || arguments->check)
 		ret = fiemap_iter_new(&scan->iter);
 	if (ret == 0 && arguments->check)
 		ret = fiemap_iter_new(&scan->second_iter);
@@ -1088,64 +1088,38 @@ static int scan_init(struct scan *scan, const struct arguments *arguments)
 	return scan->timing ? 0 : -ENOMEM;
 }
 
-static void scan_free(struct scan *scan)
+static void release(void *data)
 {
+	struct scan *scan = data;
+
 	free(scan->timing);
 	table_free(scan->summary);
 	fiemap_iter_free(scan->second_iter);
 	fiemap_iter_free(scan->iter);
-	file_visit_free(&scan->visit);
 }
 
-static int scan_paths(struct scan *scan)
-{
-	CLEANUP(descriptor_limit_restore) struct descriptor_limit limit = descriptor_limit_raise();
-	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
-	int ret;
+static const struct file_report_ops report_ops = {
+	.key = "seek-map",
+	.prepare = prepare,
+	.file = report_file,
+	.total = report_total,
+	.release = release,
+};
 
-	ret = file_options_walk(&scan->arguments->files, &walk);
-	return ret < 0 ? ret : file_visit_each(&scan->visit, walk, report_file, scan);
-}
-
-/* All files, between the head and the foot of the whole report. */
-static int report_paths(struct scan *scan)
-{
-	bool is_json = scan->arguments->global->json;
-	int ret;
-
-	if (scan->arguments->qemu)
-		return scan_paths(scan);
-	if (is_json) {
-		json_begin(&scan->json, stdout);
-		json_begin_array(&scan->json, "seek-map");
-	}
-	ret = scan_paths(scan);
-	if (is_json) {
-		json_end_array(&scan->json);
-		report_total(scan);
-		json_end(&scan->json);
-		return ret;
-	}
-	return ret < 0 ? ret : report_total(scan);
-}
+/* The format of qemu-img has room for the map of one file, and nothing around it. */
+static const struct file_report_ops qemu_ops = {
+	.prepare = prepare,
+	.file = report_file,
+	.release = release,
+};
 
 static int run(const void *data)
 {
 	const struct arguments *arguments = data;
-	struct scan scan;
-	int ret;
+	struct scan scan = { .arguments = arguments };
 
-	ret = scan_init(&scan, arguments);
-	if (ret == 0) {
-		progress_start(arguments->global->verbosity >= 0);
-		ret = report_paths(&scan);
-		progress_clear();
-		file_visit_warn_of_vanished(&scan.visit, arguments->global);
-	}
-
-	file_options_complain(&arguments->files, ret);
-	scan_free(&scan);
-	return ret < 0 ? STATUS_ERROR : scan.visit.status;
+	return file_report_run(&scan.files, &arguments->files,
+			       arguments->qemu ? &qemu_ops : &report_ops, &scan);
 }
 
 int seek_map_run(int argc, char **argv, struct global_options *global)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/descriptor-limit.h"
+#include "ui/exit-status.h"
+#include "ui/file-report.h"
+#include "ui/progress.h"
+
+static int walk_files(struct file_report *report, const struct file_report_ops *ops, void *data)
+{
+	CLEANUP(descriptor_limit_restore) struct descriptor_limit limit = descriptor_limit_raise();
+	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
+	int ret;
+
+	if (!file_options_ask_for_any(report->options))
+		return 0;
+	ret = file_options_walk(report->options, &walk);
+	if (ret < 0)
+		return ret;
+	if (ops->walk)
+		return ops->walk(data, walk);
+	return file_visit_each(&report->visit, walk, ops->file, data);
+}
+
+/* JSON has its total whatever happened, so that its members are always there. */
+static int report_total(const struct file_report *report, const struct file_report_ops *ops,
+			void *data, int walked)
+{
+	int ret;
+
+	if (!ops->total || (walked < 0 && !report->options->global->json))
+		return walked;
+	ret = ops->total(data);
+	return walked < 0 ? walked : ret;
+}
+
+static int report_all(struct file_report *report, const struct file_report_ops *ops, void *data)
+{
+	bool has_frame = report->options->global->json && ops->key;
+	int ret;
+
+	if (has_frame) {
+		json_begin(&report->json, stdout);
+		json_begin_array(&report->json, ops->key);
+	}
+	ret = walk_files(report, ops, data);
+	progress_clear();
+	if (has_frame)
+		json_end_array(&report->json);
+	ret = report_total(report, ops, data, ret);
+	if (ret == 0 && ops->append)
+		ret = ops->append(data);
+	if (has_frame)
+		json_end(&report->json);
+	return ret;
+}
+
+int file_report_run(struct file_report *report, const struct file_options *options,
+		    const struct file_report_ops *ops, void *data)
+{
+	int ret;
+
+	*report = (struct file_report){ .options = options };
+	ret = file_visit_init(&report->visit, file_options_can_overlap(options));
+	if (ret == 0)
+		ret = ops->prepare(data);
+	if (ret == 0) {
+		progress_start(options->global->verbosity >= 0);
+		ret = report_all(report, ops, data);
+		file_visit_warn_of_vanished(&report->visit, options->global);
+	}
+
+	file_options_complain(options, ret);
+	ops->release(data);
+	file_visit_free(&report->visit);
+	return ret < 0 ? STATUS_ERROR : report->visit.status;
+}
