@@ -50,4 +50,4 @@ def base_of_running_kernel():
 
 def build(base, variant):
     """The folder of that kernel, which is built if it is not there yet."""
-    return output_of(os.path.join(SCRIPTS, "build"), base, "--variant", variant, timeout=None).strip()
+    return output_of(os.path.join(SCRIPTS, "build"), base, "--variant", variant).strip()
