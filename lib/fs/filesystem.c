@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
 
 #include <btrfs/ioctl.h>
 
+#include "base/filesystem-type.h"
 #include "base/retry-ioctl.h"
 #include "fs/filesystem.h"
 
@@ -19,6 +26,24 @@ int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE])
 		return ret;
 	memcpy(ret_fsid, info.fsid, FSID_SIZE);
 	return 0;
+}
+
+int filesystem_open_directory(const char *path, int flags)
+{
+	int fd = open(path, flags | O_DIRECTORY | O_CLOEXEC);
+	struct statfs status;
+	int ret = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstatfs(fd, &status) < 0)
+		ret = -errno;
+	else if (!filesystem_has_type(&status, BTRFS_SUPER_MAGIC))
+		ret = -ENOTTY;
+	if (ret == 0)
+		return fd;
+	close(fd);
+	return ret;
 }
 
 int filesystem_commit(int fd)

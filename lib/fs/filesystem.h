@@ -16,6 +16,13 @@
 int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE]);
 
 /*
+ * Open the directory PATH, which has to be on btrfs, with FLAGS as open(2) has them.
+ * Returns a descriptor, which is the caller's, or a negative errno (-ENOTTY where the file system
+ * is not btrfs, -ENOTDIR, ...).
+ */
+int filesystem_open_directory(const char *path, int flags);
+
+/*
  * Commit the transaction that is running on the file system of FD, if there is one, so that the
  * trees on disk say what holds in memory. Data that is dirty stays so.
  * Returns 0, or a negative errno. Rests on BTRFS_IOC_START_SYNC and BTRFS_IOC_WAIT_SYNC.

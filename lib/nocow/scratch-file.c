@@ -6,16 +6,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <linux/fs.h>
-#include <linux/magic.h>
 
 #include "base/cleanup.h"
-#include "base/filesystem-type.h"
 #include "base/retry-ioctl.h"
 #include "base/write-at.h"
+#include "fs/filesystem.h"
 #include "nocow/scratch-file.h"
 
 /*
@@ -74,14 +72,11 @@ int scratch_file_fill(int fd, enum scratch_kind kind, uint64_t size)
 
 int scratch_file_new(const char *directory)
 {
-	CLEANUP_CLOSE int directory_fd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct statfs filesystem;
+	CLEANUP_CLOSE int directory_fd = filesystem_open_directory(directory, O_PATH);
 	int fd;
 
-	if (directory_fd < 0 || fstatfs(directory_fd, &filesystem) < 0)
-		return -errno;
-	if (!filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC))
-		return -ENOTTY;
+	if (directory_fd < 0)
+		return directory_fd;
 	/* O_EXCL: nobody can give it a name later. */
 	fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_DIRECT | O_CLOEXEC, 0600);
 	return fd < 0 ? -errno : fd;

@@ -2,13 +2,75 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
 
 #include <btrfs/ioctl.h>
 
+#include "../large-file.h"
 #include "fs/filesystem.h"
 #include "ioctl-mock.h"
 #include "test.h"
+
+/* What fstatfs() answers. */
+static long filesystem_type;
+static int fail_fstatfs;
+
+int __wrap_fstatfs(int fd, struct statfs *status) LARGE_FILE_SYMBOL("__wrap_fstatfs");
+int __wrap_fstatfs(int fd, struct statfs *status)
+{
+	(void)fd;
+	if (fail_fstatfs) {
+		errno = fail_fstatfs;
+		return -1;
+	}
+	*status = (struct statfs){ .f_type = filesystem_type };
+	return 0;
+}
+
+/* The number that the next descriptor gets. */
+static int next_descriptor(void)
+{
+	int fd = open("/", O_PATH);
+
+	close(fd);
+	return fd;
+}
+
+static void test_open_directory(void **state)
+{
+	int fd;
+
+	(void)state;
+	filesystem_type = BTRFS_SUPER_MAGIC;
+	fail_fstatfs = 0;
+	fd = filesystem_open_directory("/", O_PATH);
+	assert_true(fd >= 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_true(fcntl(fd, F_GETFL) & O_PATH);
+	close(fd);
+	assert_int_equal(filesystem_open_directory("/proc/self/exe", O_RDONLY), -ENOTDIR);
+	assert_int_equal(filesystem_open_directory("/proc/nothing", O_RDONLY), -ENOENT);
+}
+
+static void test_open_directory_of_something_else(void **state)
+{
+	int next = next_descriptor();
+
+	(void)state;
+	filesystem_type = EXT4_SUPER_MAGIC;
+	fail_fstatfs = 0;
+	assert_int_equal(filesystem_open_directory("/", O_RDONLY), -ENOTTY);
+	fail_fstatfs = EIO;
+	assert_int_equal(filesystem_open_directory("/", O_RDONLY), -EIO);
+	/* Nothing stays open. */
+	assert_int_equal(next_descriptor(), next);
+}
 
 static void test_text(void **state)
 {
@@ -90,6 +152,8 @@ static void test_commit_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_open_directory),
+		cmocka_unit_test(test_open_directory_of_something_else),
 		cmocka_unit_test(test_text),
 		MOCKED_TEST(test_filesystem_id),
 		MOCKED_TEST(test_filesystem_id_of_something_else),
