@@ -3,24 +3,16 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
-#include <linux/magic.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/descriptor-place.h"
-#include "base/filesystem-type.h"
 #include "base/interrupts.h"
 #include "base/latency.h"
-#include "base/name-escape.h"
 #include "base/new-file.h"
 #include "base/saturating-add.h"
 #include "base/trend.h"
@@ -28,11 +20,14 @@
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"
+#include "log-stats-watch.h"
 #include "ui/counter-delta.h"
+#include "ui/directory.h"
 #include "ui/histogram.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/progress.h"
+#include "ui/quoted-name.h"
 #include "ui/standard-files.h"
 #include "ui/table.h"
 
@@ -141,6 +136,8 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 	if (check_watch(arguments))
 		return EINVAL;
 
+	if (arguments->watch && !arguments->interval_ns)
+		arguments->interval_ns = NANOSECONDS_PER_SECOND;
 	if (!arguments->files)
 		arguments->files = DEFAULT_FILES;
 	if (!arguments->every)
@@ -226,15 +223,13 @@ struct run {
 	struct trend trend;
 	struct kind_sums kinds[FSYNC_KINDS];
 	struct generation_offset generation_offset;
-	/* before the first file and behind the last fsync */
+	/* before the first file and after the last fsync */
 	struct commit_counters begin;
 	struct commit_counters end;
 	struct counter_delta counter_delta;
 	uint64_t started_at;
 	uint64_t elapsed_ns;
 	struct json_writer json;
-	/* what went to standard output did not all get there */
-	bool output_lost;
 	/* the first error, which has been reported */
 	int error;
 	int status;
@@ -251,20 +246,6 @@ static void failed(struct run *run, const char *action, const char *path, int er
 {
 	error_path(action, path, err);
 	note_failure(run, err);
-}
-
-/* A signal ends the wait for whoever should read, and is then all that is to be said. */
-static void flush_output(struct run *run)
-{
-	int err;
-
-	if (standard_output_flush(&err) == 0)
-		return;
-	run->output_lost = true;
-	if (interrupts_pending(&run->interrupts))
-		return;
-	standard_output_complain(err);
-	run->status = STATUS_ERROR;
 }
 
 /* For messages. Returns NULL if there is no memory. */
@@ -288,35 +269,17 @@ static void folder_failed(struct run *run, const char *action, const struct fsyn
 	failed(run, action, path ? path : folder->name, err);
 }
 
-/* To write in it, a directory need not be readable. Returns a descriptor or a negative errno. */
-static int open_directory(const char *path, bool to_write)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0 && errno == EACCES && to_write)
-		fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Returns 0, or -1 where that is no directory on btrfs, and complains. */
+/* Returns 0; or -1, and complains. */
 static int find_directory(struct run *run)
 {
-	const char *path = run->arguments->directory;
-	struct statfs filesystem;
+	int fd = directory_open_to_write(run->arguments->directory);
 
-	run->directory_fd = open_directory(path, !run->arguments->watch);
-	if (run->directory_fd < 0) {
-		failed(run, "cannot open", path, run->directory_fd);
+	if (fd < 0) {
+		/* What it is not has no errno to be reported. */
+		note_failure(run, fd == -ENOTTY ? 0 : fd);
 		return -1;
 	}
-	if (fstatfs(run->directory_fd, &filesystem) < 0) {
-		failed(run, "cannot access", path, -errno);
-		return -1;
-	}
-	if (!filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC)) {
-		failed(run, "not a btrfs filesystem:", path, 0);
-		return -1;
-	}
+	run->directory_fd = fd;
 	return 0;
 }
 
@@ -326,10 +289,10 @@ static int find_directory(struct run *run)
 static void tell_place(const char *what, struct descriptor_place *place)
 {
 	CLEANUP_FREE char *path = place->path;
-	CLEANUP_FREE char *quoted = path ? quote_name(path) : NULL;
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 
-	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode, quoted ? ", " : "",
-	      quoted ? quoted : "");
+	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode, path ? ", " : "",
+	      path ? quoted : "");
 }
 
 /* Where it was moved meanwhile, that is all that is known about it. */
@@ -379,8 +342,7 @@ static void tell_of_left(const struct run *run, const struct fsync_folder *folde
 {
 	CLEANUP_FREE char *path = folder_path(run, folder);
 
-	if (run->arguments->global->verbosity >= 0)
-		warning_path(what, path ? path : folder->name, 0);
+	warning_path(what, path ? path : folder->name, 0);
 }
 
 static int remove_left(void *data, struct fsync_folder *folder, enum fsync_folder_finding finding)
@@ -564,18 +526,15 @@ static void announce(const struct run *run)
 {
 	const struct arguments *arguments = run->arguments;
 	CLEANUP_FREE char *path = folder_path(run, &run->folder);
-	CLEANUP_FREE char *quoted = path ? quote_name(path) : NULL;
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 
-	if (arguments->global->verbosity >= 0)
-		warning("making %" PRIu64
-			" empty files for a while in %s, and fsyncing it after every %" PRIu64,
-			arguments->files, quoted ? quoted : "?", arguments->every);
+	warning("making %" PRIu64
+		" empty files for a while in %s, and fsyncing it after every %" PRIu64,
+		arguments->files, quoted, arguments->every);
 }
 
 static void warn_of_unknown(const struct run *run)
 {
-	if (run->arguments->global->verbosity < 0)
-		return;
 	if (!run->begin.generation_known)
 		warning("the kernel does not tell its generation (Linux 5.9 does): "
 			"whether it was the log is uncertain");
@@ -630,21 +589,16 @@ static const struct table_column kind_columns[] = {
 	{ "Mean", 9, false },	{ "Max", 9, false },
 };
 
-static int print_kind(struct table *table, const struct kind_sums *sums, enum fsync_kind kind)
+static void print_kind(struct table *table, const struct kind_sums *sums, enum fsync_kind kind)
 {
 	char text[UNITS_TEXT_SIZE];
-	int ret;
 
-	ret = table_begin_row(table);
-	if (ret < 0)
-		return ret;
-	ret |= table_cell(table, fsync_kind_name(kind));
-	ret |= table_number_cell(table, sums->count);
-	ret |= table_cell(table, sums->count ? format_time(text, sums->total_ns) : "-");
-	ret |= table_cell(table,
-			  sums->count ? format_time(text, sums->total_ns / sums->count) : "-");
-	ret |= table_cell(table, sums->count ? format_time(text, sums->max_ns) : "-");
-	return ret ? -ENOMEM : 0;
+	table_begin_row(table);
+	table_cell(table, fsync_kind_name(kind));
+	table_number_cell(table, sums->count);
+	table_cell(table, sums->count ? format_time(text, sums->total_ns) : "-");
+	table_cell(table, sums->count ? format_time(text, sums->total_ns / sums->count) : "-");
+	table_cell(table, sums->count ? format_time(text, sums->max_ns) : "-");
 }
 
 static int print_kinds(const struct run *run)
@@ -653,9 +607,11 @@ static int print_kinds(const struct run *run)
 	int ret;
 
 	ret = TABLE_NEW(&table, kind_columns);
-	for (int kind = 0; kind < FSYNC_KINDS && ret == 0; kind++)
-		ret = print_kind(table, &run->kinds[kind], kind);
-	return ret;
+	if (ret < 0)
+		return ret;
+	for (int kind = 0; kind < FSYNC_KINDS; kind++)
+		print_kind(table, &run->kinds[kind], kind);
+	return table_flush(table);
 }
 
 static void print_figures(const struct run *run)
@@ -705,13 +661,13 @@ static void print_commits(const struct run *run)
 
 static int print_report(const struct run *run)
 {
-	CLEANUP_FREE char *quoted = quote_name(run->arguments->directory);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(run->arguments->directory);
 	char total[UNITS_TEXT_SIZE], elapsed[UNITS_TEXT_SIZE];
 	int ret;
 
 	if (!run->latency.count)
 		return 0;
-	printf("Directory: %s\n", quoted ? quoted : "?");
+	printf("Directory: %s\n", quoted);
 	printf("Files: %" PRIu64, run->folder.file_count);
 	if (run->folder.file_count < run->arguments->files)
 		printf(" of %" PRIu64, run->arguments->files);
@@ -857,9 +813,8 @@ static void check_limit(struct run *run)
 
 	if (!arguments->check || p99 <= arguments->max_ns)
 		return;
-	if (arguments->global->verbosity >= 0)
-		warning("the 99th percentile is %s, above %s", format_time(found, p99),
-			format_time(limit, arguments->max_ns));
+	warning("the 99th percentile is %s, above %s", format_time(found, p99),
+		format_time(limit, arguments->max_ns));
 	if (run->status == STATUS_OK)
 		run->status = STATUS_CHECK_FAILED;
 }
@@ -890,138 +845,35 @@ static void run_exercise(struct run *run)
 	report(run);
 }
 
-/* -- --watch -- */
-
-static const struct table_column watch_columns[] = {
-	{ "Elapsed", 9, false },      { "Generation", 12, false }, { "Commits", 9, false },
-	{ "Commit time", 12, false }, { "Last", 9, false },	   { "Longest", 9, false },
-};
-
-/* What happened between two looks. */
-struct watch_row {
-	uint64_t elapsed_ns;
-	struct commit_counters before;
-	struct commit_counters after;
-	struct counter_delta counter_delta;
-};
-
-static int print_watch_row(struct table *table, const struct watch_row *row)
+/* A signal ends the wait for whoever should read, and is then all that is to be said. */
+static void flush_output(struct run *run)
 {
-	const struct commit_counters *after = &row->after, *before = &row->before;
-	const uint64_t times[] = {
-		milliseconds(after->total_commit_ms - before->total_commit_ms),
-		milliseconds(after->last_commit_ms),
-		milliseconds(after->max_commit_ms),
-	};
-	char text[UNITS_TEXT_SIZE];
-	int ret;
+	int err;
 
-	ret = table_begin_row(table);
-	if (ret < 0)
-		return ret;
-	ret |= table_cell(table, format_time(text, row->elapsed_ns));
-	if (after->generation_known)
-		ret |= table_number_cell(table, after->generation);
-	else
-		ret |= table_cell(table, "-");
-	snprintf(text, sizeof(text), "%" PRIu64, after->commits - before->commits);
-	ret |= table_cell(table, after->stats_known ? text : "-");
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
-		ret |= table_cell(table, after->stats_known ? format_time(text, times[i]) : "-");
-	return ret ? -ENOMEM : table_flush(table);
+	if (standard_output_flush(&err) == 0 || interrupts_pending(&run->interrupts))
+		return;
+	standard_output_complain(err);
+	run->status = STATUS_ERROR;
 }
 
-static void json_watch_row(struct json_writer *json, const struct watch_row *row)
+/* Returns the exit status. */
+static int exercise_and_report(const struct arguments *arguments)
 {
-	const struct commit_counters *after = &row->after, *before = &row->before;
-	bool known = after->stats_known;
+	CLEANUP_FREE struct run *run = calloc(1, sizeof(*run));
 
-	json_begin_object(json, NULL);
-	json_add_uint(json, "elapsed_ns", row->elapsed_ns);
-	json_add_known_uint(json, "generation", after->generation_known, after->generation);
-	json_add_known_uint(json, "commits", known, after->commits - before->commits);
-	json_add_known_uint(json, "commit_ns", known,
-			    milliseconds(after->total_commit_ms - before->total_commit_ms));
-	json_add_known_uint(json, "last_commit_ns", known, milliseconds(after->last_commit_ms));
-	json_add_known_uint(json, "longest_commit_ns", known, milliseconds(after->max_commit_ms));
-	counter_delta_report(&row->counter_delta, json);
-	json_end_object(json);
-}
+	if (!run) {
+		error("out of memory");
+		return STATUS_ERROR;
+	}
+	run->arguments = arguments;
+	run->directory_fd = -1;
 
-static int watch_row(struct run *run, struct watch_row *row, struct table *table)
-{
-	int ret = commit_counters_read(NULL, run->directory_fd, &row->after);
-
-	if (ret < 0)
-		return ret;
-	counter_delta_end(&row->counter_delta);
-	row->elapsed_ns = monotonic_ns() - run->started_at;
-	if (run->arguments->global->json)
-		json_watch_row(&run->json, row);
-	else
-		ret = print_watch_row(table, row);
-	row->before = row->after;
+	interrupts_hold(&run->interrupts);
+	run_exercise(run);
+	close_fd(&run->directory_fd);
 	flush_output(run);
-	return ret;
-}
-
-/* Returns 0 when it is interrupted, or a negative errno. */
-static int watch_rows(struct run *run)
-{
-	const struct arguments *arguments = run->arguments;
-	CLEANUP(table_freep) struct table *table = NULL;
-	struct watch_row row = { 0 };
-	uint64_t interval = arguments->interval_ns ? arguments->interval_ns :
-						     NANOSECONDS_PER_SECOND;
-	int ret;
-
-	ret = TABLE_NEW(&table, watch_columns);
-	if (ret == 0)
-		ret = commit_counters_read(NULL, run->directory_fd, &row.before);
-	if (ret == 0 && !row.before.generation_known && !row.before.stats_known)
-		ret = -EOPNOTSUPP;
-	run->started_at = monotonic_ns();
-	for (uint64_t due = run->started_at + interval; ret == 0 && !run->output_lost;
-	     due += interval) {
-		uint64_t now = monotonic_ns();
-
-		counter_delta_begin(&row.counter_delta, run->directory_fd);
-		if (interrupts_sleep(&run->interrupts, due > now ? due - now : 0))
-			break;
-		ret = watch_row(run, &row, table);
-	}
-	return ret;
-}
-
-static void run_watch(struct run *run)
-{
-	struct json_writer *json = &run->json;
-	int ret = 0;
-
-	if (run->arguments->global->json) {
-		json_begin(json, stdout);
-		json_begin_object(json, "log-stats");
-		json_add_name(json, "path", run->arguments->directory);
-		json_begin_array(json, "samples");
-	}
-	if (find_directory(run) == 0)
-		ret = watch_rows(run);
-	if (ret < 0)
-		failed(run, "cannot watch", run->arguments->directory, ret);
-	if (run->arguments->global->json && !run->output_lost) {
-		json_end_array(json);
-		json_end_object(json);
-		json_end(json);
-	}
-}
-
-/* The end of --watch that its user wants. */
-static bool is_expected_end(const struct run *run)
-{
-	int signal = run->interrupts.signal;
-
-	return run->arguments->watch && !run->output_lost &&
-	       (signal == SIGINT || signal == SIGTERM);
+	interrupts_release(&run->interrupts);
+	return run->status;
 }
 
 /* -- the command -- */
@@ -1029,30 +881,12 @@ static bool is_expected_end(const struct run *run)
 int log_stats_run(int argc, char **argv, struct global_options *global)
 {
 	struct arguments arguments = { .global = global };
-	CLEANUP_FREE struct run *run = NULL;
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
-	run = calloc(1, sizeof(*run));
-	if (!run) {
-		error("out of memory");
-		return STATUS_ERROR;
-	}
-	run->arguments = &arguments;
-	run->directory_fd = -1;
-
-	interrupts_hold(&run->interrupts);
 	if (arguments.watch)
-		run_watch(run);
-	else
-		run_exercise(run);
-	close_fd(&run->directory_fd);
-	flush_output(run);
-	interrupts_pending(&run->interrupts);
-	if (is_expected_end(run))
-		interrupts_forget(&run->interrupts);
-	interrupts_release(&run->interrupts);
-	return run->status;
+		return log_stats_watch(arguments.directory, arguments.interval_ns, global->json);
+	return exercise_and_report(&arguments);
 }
