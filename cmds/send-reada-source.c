@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
+#include "base/cleanup.h"
+#include "send-reada-source.h"
+#include "ui/directory.h"
+#include "ui/message.h"
+
+/* Complains, and returns -1. */
+static int refuse(const char *what, const char *path, int err)
+{
+	error_path(what, path, err);
+	return -1;
+}
+
+static int look_at(struct opened_subvolume *opened)
+{
+	int ret;
+
+	ret = subvolume_is_root(opened->fd);
+	if (ret == 0)
+		return refuse("not a subvolume:", opened->path, 0);
+	if (ret > 0)
+		ret = subvolume_id_of(opened->fd, &opened->subvolid);
+	if (ret == 0)
+		ret = filesystem_id_of(opened->fd, opened->fsid);
+	if (ret == 0)
+		ret = subvolume_root_of(opened->fd, opened->subvolid, &opened->root);
+	if (ret == -EPERM) {
+		error("sending needs CAP_SYS_ADMIN (root); without it only --decode works");
+		return -1;
+	}
+	if (ret < 0)
+		return refuse("cannot examine", opened->path, ret);
+	if (!opened->root.read_only)
+		return refuse("subvolume is not read-only:", opened->path, 0);
+	/* It has no name, and a stream needs one. */
+	if (opened->subvolid == BTRFS_FS_TREE_OBJECTID)
+		return refuse("the top level of a filesystem cannot be sent:", opened->path, 0);
+	return 0;
+}
+
+static int open_subvolume(struct opened_subvolume *opened, const char *path)
+{
+	opened->path = path;
+	opened->fd = directory_open(path);
+	return opened->fd < 0 ? -1 : look_at(opened);
+}
+
+static int open_beside(struct opened_subvolume *opened, const char *path,
+		       const struct opened_subvolume *subvolume)
+{
+	int ret;
+
+	ret = open_subvolume(opened, path);
+	if (ret == 0 && memcmp(opened->fsid, subvolume->fsid, FSID_SIZE) != 0)
+		return refuse("not on the filesystem of the subvolume to be sent:", path, 0);
+	return ret;
+}
+
+static int open_parent(struct send_source *source, const char *path)
+{
+	int ret;
+
+	ret = open_beside(&source->parent, path, &source->subvolume);
+	if (ret < 0)
+		return ret;
+	ret = subvolumes_are_related(source->subvolume.fd, source->subvolume.subvolid,
+				     source->parent.subvolid);
+	if (ret < 0)
+		return refuse("cannot tell the origin of", path, ret);
+	if (ret == 0)
+		return refuse("parent and subvolume were not made of each other by snapshots:",
+			      path, 0);
+	return 0;
+}
+
+static bool same_uuid(const uint8_t *a, const uint8_t *b)
+{
+	static const uint8_t none[SUBVOLUME_UUID_SIZE];
+
+	return memcmp(a, b, SUBVOLUME_UUID_SIZE) == 0 && memcmp(a, none, sizeof(none)) != 0;
+}
+
+/* As btrfs send does it: the one that the subvolume is a snapshot of, or the youngest sibling. */
+static const struct opened_subvolume *choose_parent(const struct send_source *source)
+{
+	const struct subvolume_root *root = &source->subvolume.root;
+	const struct opened_subvolume *youngest = NULL;
+
+	for (size_t i = 0; i < source->clone_count; i++) {
+		const struct opened_subvolume *clone = &source->clones[i];
+
+		if (same_uuid(clone->root.uuid, root->parent_uuid))
+			return clone;
+		if (same_uuid(clone->root.parent_uuid, root->parent_uuid) &&
+		    (!youngest || clone->root.ctransid > youngest->root.ctransid))
+			youngest = clone;
+	}
+	return youngest;
+}
+
+static int open_clones(struct send_source *source, const char *const *paths, size_t count)
+{
+	source->clones = calloc(count + 1, sizeof(*source->clones));
+	source->clone_ids = calloc(count + 1, sizeof(*source->clone_ids));
+	if (!source->clones || !source->clone_ids) {
+		error("out of memory");
+		return -1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct opened_subvolume *clone = &source->clones[source->clone_count++];
+		int ret;
+
+		ret = open_beside(clone, paths[i], &source->subvolume);
+		if (ret < 0)
+			return ret;
+		source->clone_ids[i] = clone->subvolid;
+	}
+	return 0;
+}
+
+int send_source_open(struct send_source *source, const char *path, const char *parent,
+		     const char *const *clones, size_t clone_count)
+{
+	const struct opened_subvolume *chosen;
+
+	*source = (struct send_source){ .subvolume.fd = -1, .parent.fd = -1 };
+	if (open_subvolume(&source->subvolume, path) < 0 ||
+	    open_clones(source, clones, clone_count) < 0)
+		return -1;
+	if (parent)
+		return open_parent(source, parent);
+	if (!source->clone_count)
+		return 0;
+	chosen = choose_parent(source);
+	if (!chosen)
+		return refuse("no clone source can be the parent, name one with -p:", path, 0);
+	return open_parent(source, chosen->path);
+}
+
+void send_source_close(struct send_source *source)
+{
+	close_fd(&source->subvolume.fd);
+	close_fd(&source->parent.fd);
+	for (size_t i = 0; i < source->clone_count; i++)
+		close_fd(&source->clones[i].fd);
+	free(source->clones);
+	free(source->clone_ids);
+}
+
+struct send_request send_source_request(const struct send_source *source)
+{
+	bool has_parent = source->parent.fd >= 0;
+
+	/* The parent is a clone source, too; there is room for it behind the others. */
+	if (has_parent)
+		source->clone_ids[source->clone_count] = source->parent.subvolid;
+	return (struct send_request){
+		.fd = source->subvolume.fd,
+		.parent = has_parent ? source->parent.subvolid : 0,
+		.clone_sources = source->clone_ids,
+		.clone_count = source->clone_count + has_parent,
+	};
+}
