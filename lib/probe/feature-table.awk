@@ -1,7 +1,10 @@
+# SPDX-License-Identifier: GPL-2.0-only
 # Makes feature-table.h of kernel/STATUS.tsv and kernel/SYMBOLS.tsv, in this order.
 BEGIN {
 	FS = "\t"
+	# REUSE-IgnoreStart
 	print "/* SPDX-License-Identifier: GPL-2.0-only */"
+	# REUSE-IgnoreEnd
 	print "/* Made of kernel/STATUS.tsv and kernel/SYMBOLS.tsv. */"
 }
 

@@ -23,12 +23,13 @@ setup() {
 }
 
 @test ".ci/run repeats at its end what failed" {
+    # shellcheck disable=SC2016 # for the stub
     stub tree/quickstart 'case $1 in check-kernel) echo "not ok 7 - a map"; exit 1 ;; esac'
     stub tree/tests/newcomer 'echo "FAIL: tests/x 2 - y"' 'echo "    # at line 5"' 'seq 1000' 'exit 1'
+    stub tree/.ci/lint
     stub tree/configure 'exit 0'
     stub bin/git
     stub bin/make
-    stub bin/xargs
     run -1 tree/.ci/run
     [[ $output == *"==> newcomer bookworm failed: "*"FAIL: tests/x 2 - y"$'\n'"    # at line 5"* ]]
     [[ $output == *"==> check-kernel failed: "*"not ok 7 - a map"* ]]
