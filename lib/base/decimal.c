@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "base/decimal.h"
 
@@ -20,4 +21,20 @@ bool decimal_read(const char **text, const char *end, uint64_t *ret_number)
 	*text = at;
 	*ret_number = number;
 	return true;
+}
+
+size_t decimal_write(char text[DECIMAL_TEXT_SIZE], uint64_t number)
+{
+	char *const end = text + DECIMAL_TEXT_SIZE - 1;
+	char *at = end;
+	size_t length;
+
+	do
+		*--at = '0' + number % 10;
+	while (number /= 10);
+
+	length = end - at;
+	memmove(text, at, length);
+	text[length] = '\0';
+	return length;
 }

@@ -3,6 +3,7 @@
 #define FASTPATH_DECIMAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -11,5 +12,11 @@
  * Returns false if there are none, or if the number is too large.
  */
 bool decimal_read(const char **text, const char *end, uint64_t *ret_number);
+
+/* Long enough for any number, and a NUL byte. */
+#define DECIMAL_TEXT_SIZE 21
+
+/* Write NUMBER to TEXT, as "%" PRIu64 does. Returns how many digits it has. */
+size_t decimal_write(char text[DECIMAL_TEXT_SIZE], uint64_t number);
 
 #endif

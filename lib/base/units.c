@@ -11,12 +11,41 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/decimal.h"
 #include "base/units.h"
 
 static const char *const iec_units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 static const char *const si_units[] = { "B", "kB", "MB", "GB", "TB", "PB", "EB" };
 
 #define UNIT_COUNT (sizeof(iec_units) / sizeof(iec_units[0]))
+
+/*
+ * BYTES in units of 2^SHIFT of them, with two digits as "%.2f" has them: rounded to the nearest, or
+ * to the even one.
+ */
+static void format_exactly(char text[UNITS_TEXT_SIZE], uint64_t bytes, unsigned int shift,
+			   const char *unit)
+{
+	uint64_t scaled = 100 * bytes;
+	uint64_t hundredths = scaled >> shift;
+	uint64_t rest = scaled - (hundredths << shift);
+	uint64_t half = (UINT64_C(1) << shift) / 2;
+	char *out;
+
+	if (rest > half || (rest == half && rest && hundredths % 2))
+		hundredths++;
+	out = text + decimal_write(text, hundredths / 100);
+	*out++ = '.';
+	*out++ = '0' + hundredths / 10 % 10;
+	*out++ = '0' + hundredths % 10;
+	strcpy(out, unit);
+}
+
+/* "%.2f" is slow where each of many rows has a size; a double has these numbers exactly, too. */
+static bool fits_exactly(uint64_t bytes, const struct size_format *format)
+{
+	return format->base == SIZE_IEC && bytes < UINT64_C(1) << 53;
+}
 
 char *format_size(char text[UNITS_TEXT_SIZE], uint64_t bytes, struct size_format format)
 {
@@ -26,7 +55,7 @@ char *format_size(char text[UNITS_TEXT_SIZE], uint64_t bytes, struct size_format
 	unsigned int power = 0;
 
 	if (format.base == SIZE_RAW) {
-		snprintf(text, UNITS_TEXT_SIZE, "%" PRIu64, bytes);
+		decimal_write(text, bytes);
 		return text;
 	}
 
@@ -34,7 +63,10 @@ char *format_size(char text[UNITS_TEXT_SIZE], uint64_t bytes, struct size_format
 		value /= step;
 		power++;
 	}
-	snprintf(text, UNITS_TEXT_SIZE, "%.2f%s", value, units[power]);
+	if (fits_exactly(bytes, &format))
+		format_exactly(text, bytes, 10 * power, units[power]);
+	else
+		snprintf(text, UNITS_TEXT_SIZE, "%.2f%s", value, units[power]);
 	return text;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/decimal.h"
@@ -55,11 +57,29 @@ static void test_no_numbers(void **state)
 		refuse(texts[i]);
 }
 
+static void test_write(void **state)
+{
+	static const uint64_t numbers[] = {
+		0, 1, 9, 10, 99, 100, 1234567890, UINT64_MAX - 5, UINT64_MAX,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		char text[DECIMAL_TEXT_SIZE], expected[32];
+		size_t length = decimal_write(text, numbers[i]);
+
+		snprintf(expected, sizeof(expected), "%" PRIu64, numbers[i]);
+		assert_string_equal(text, expected);
+		assert_int_equal(length, strlen(expected));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_no_numbers),
+		cmocka_unit_test(test_write),
 	};
 
 	return cmocka_run_group_tests_name("decimal", tests, NULL, NULL);

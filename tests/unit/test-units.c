@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/units.h"
 #include "test.h"
@@ -45,6 +46,25 @@ static void test_format_size(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_ptr_equal(format_size(text, cases[i].bytes, cases[i].format), text);
 		assert_string_equal(text, cases[i].text);
+	}
+}
+
+/* Each of them as printf() rounds it, halves and what is too large to be exact included. */
+static void test_format_size_rounds_as_printf(void **state)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+
+	(void)state;
+	for (uint64_t i = 0; i < 64 * 4096; i++) {
+		struct size_format format = { SIZE_IEC, 1 + i % 4 };
+		uint64_t bytes = (i / 64 << i % 64) - i % 3;
+		char text[UNITS_TEXT_SIZE], expected[UNITS_TEXT_SIZE];
+		double value = bytes;
+
+		for (unsigned int power = 0; power < format.power; power++)
+			value /= 1024;
+		snprintf(expected, sizeof(expected), "%.2f%s", value, units[format.power]);
+		assert_string_equal(format_size(text, bytes, format), expected);
 	}
 }
 
@@ -195,9 +215,13 @@ static void test_parse_range_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format_size), cmocka_unit_test(test_format_time),
-		cmocka_unit_test(test_parse_size),  cmocka_unit_test(test_parse_size_errors),
-		cmocka_unit_test(test_parse_range), cmocka_unit_test(test_parse_range_errors),
+		cmocka_unit_test(test_format_size),
+		cmocka_unit_test(test_format_size_rounds_as_printf),
+		cmocka_unit_test(test_format_time),
+		cmocka_unit_test(test_parse_size),
+		cmocka_unit_test(test_parse_size_errors),
+		cmocka_unit_test(test_parse_range),
+		cmocka_unit_test(test_parse_range_errors),
 	};
 
 	return cmocka_run_group_tests_name("units", tests, NULL, NULL);
