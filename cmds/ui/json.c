@@ -1,15 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <json-c/json.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/decimal.h"
 #include "base/name-escape.h"
 #include "ui/json.h"
 
+static void put(struct json_writer *json, const char *text, size_t size)
+{
+	fwrite_unlocked(text, 1, size, json->stream);
+}
+
+static void put_byte(struct json_writer *json, char byte)
+{
+	putc_unlocked(byte, json->stream);
+}
+
 static void indent(struct json_writer *json)
 {
-	fprintf(json->stream, "\n%*s", (int)(2 * json->depth), "");
+	static const char line[] = "\n                                ";
+
+	_Static_assert(sizeof(line) > 1 + 2 * JSON_DEPTH, "too short for the deepest level");
+	put(json, line, 1 + 2 * json->depth);
 }
 
 /* The character at *S, which is UTF-8, and *S after it. */
@@ -27,52 +41,100 @@ static uint32_t next_character(const unsigned char **s)
 	return character;
 }
 
-/*
- * All but printing ASCII is escaped: some terminals obey DEL, C1 controls and marks of direction,
- * and json-c 0.18, where it is strict, reads no other character than that. Outside of strings there
- * is none to escape.
- */
-static void put_character(FILE *stream, uint32_t character)
+static void put_code_unit(struct json_writer *json, unsigned int unit)
 {
-	if (character < 0x7f)
-		putc_unlocked(character, stream);
-	else if (character < 0x10000)
-		fprintf(stream, "\\u%04x", character);
-	else
-		fprintf(stream, "\\u%04x\\u%04x", 0xd800 | (character - 0x10000) >> 10,
-			0xdc00 | (character & 0x3ff));
+	static const char digits[] = "0123456789abcdef";
+	const char escape[] = {
+		'\\',
+		'u',
+		digits[unit >> 12],
+		digits[unit >> 8 & 15],
+		digits[unit >> 4 & 15],
+		digits[unit & 15],
+	};
+
+	put(json, escape, sizeof(escape));
 }
 
-static void put_escaped(FILE *stream, const char *text)
+/* What follows the backslash where CHARACTER has a short escape, or 0. */
+static char short_escape(uint32_t character)
+{
+	switch (character) {
+	case '"':
+	case '\\':
+		return character;
+	case '\b':
+		return 'b';
+	case '\f':
+		return 'f';
+	case '\n':
+		return 'n';
+	case '\r':
+		return 'r';
+	case '\t':
+		return 't';
+	default:
+		return 0;
+	}
+}
+
+/*
+ * All but printing ASCII is escaped: some terminals obey DEL, C1 controls and marks of direction,
+ * and json-c 0.18, where it is strict, reads no other character than that.
+ */
+static void put_escaped(struct json_writer *json, uint32_t character)
+{
+	char letter = short_escape(character);
+
+	if (letter) {
+		put_byte(json, '\\');
+		put_byte(json, letter);
+	} else if (character < 0x10000) {
+		put_code_unit(json, character);
+	} else {
+		put_code_unit(json, 0xd800 | (character - 0x10000) >> 10);
+		put_code_unit(json, 0xdc00 | (character & 0x3ff));
+	}
+}
+
+static bool stands_for_itself(unsigned char byte)
+{
+	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+/* TEXT is UTF-8. */
+static void put_string(struct json_writer *json, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 
-	while (*s)
-		put_character(stream, next_character(&s));
-}
+	put_byte(json, '"');
+	while (*s) {
+		const unsigned char *start = s;
 
-static void put_value(struct json_writer *json, struct json_object *value)
-{
-	put_escaped(json->stream,
-		    json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(value);
+		while (stands_for_itself(*s))
+			s++;
+		put(json, (const char *)start, s - start);
+		if (*s)
+			put_escaped(json, next_character(&s));
+	}
+	put_byte(json, '"');
 }
 
 static void begin_member(struct json_writer *json, const char *key)
 {
 	if (json->has_member[json->depth])
-		fputc(',', json->stream);
+		put_byte(json, ',');
 	json->has_member[json->depth] = true;
 	indent(json);
 	if (key) {
-		put_value(json, json_object_new_string(key));
-		fputs(": ", json->stream);
+		put_string(json, key);
+		put(json, ": ", 2);
 	}
 }
 
 static void open_container(struct json_writer *json, char bracket)
 {
-	fputc(bracket, json->stream);
+	put_byte(json, bracket);
 	json->depth++;
 	json->has_member[json->depth] = false;
 }
@@ -83,7 +145,7 @@ static void close_container(struct json_writer *json, char bracket)
 
 	if (has_member)
 		indent(json);
-	fputc(bracket, json->stream);
+	put_byte(json, bracket);
 }
 
 void json_begin(struct json_writer *json, FILE *stream)
@@ -98,7 +160,7 @@ void json_begin(struct json_writer *json, FILE *stream)
 void json_end(struct json_writer *json)
 {
 	close_container(json, '}');
-	fputc('\n', json->stream);
+	put_byte(json, '\n');
 }
 
 void json_begin_object(struct json_writer *json, const char *key)
@@ -125,26 +187,38 @@ void json_end_array(struct json_writer *json)
 
 void json_add_uint(struct json_writer *json, const char *key, uint64_t value)
 {
+	char text[DECIMAL_TEXT_SIZE];
+	size_t length = decimal_write(text, value);
+
 	begin_member(json, key);
-	put_value(json, json_object_new_uint64(value));
+	put(json, text, length);
 }
 
 void json_add_int(struct json_writer *json, const char *key, int64_t value)
 {
+	char text[DECIMAL_TEXT_SIZE];
+	size_t length = decimal_write(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
+
 	begin_member(json, key);
-	put_value(json, json_object_new_int64(value));
+	if (value < 0)
+		put_byte(json, '-');
+	put(json, text, length);
+}
+
+static void add_word(struct json_writer *json, const char *key, const char *word)
+{
+	begin_member(json, key);
+	put(json, word, strlen(word));
 }
 
 void json_add_bool(struct json_writer *json, const char *key, bool value)
 {
-	begin_member(json, key);
-	put_value(json, json_object_new_boolean(value));
+	add_word(json, key, value ? "true" : "false");
 }
 
 void json_add_null(struct json_writer *json, const char *key)
 {
-	begin_member(json, key);
-	fputs("null", json->stream);
+	add_word(json, key, "null");
 }
 
 void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value)
@@ -158,7 +232,7 @@ void json_add_known_uint(struct json_writer *json, const char *key, bool known, 
 static void add_utf8(struct json_writer *json, const char *key, const char *value)
 {
 	begin_member(json, key);
-	put_value(json, json_object_new_string(value));
+	put_string(json, value);
 }
 
 static void add_escaped(struct json_writer *json, const char *key, const char *name)

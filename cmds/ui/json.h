@@ -9,8 +9,8 @@
 #define JSON_DEPTH 16
 
 /*
- * Writes JSON as it comes, so that an array of any length takes no memory; json-c forms
- * the values. KEY is NULL inside an array.
+ * Writes JSON as it comes, so that an array of any length takes no memory. KEY is NULL inside an
+ * array.
  */
 struct json_writer {
 	FILE *stream;

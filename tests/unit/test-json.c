@@ -216,6 +216,58 @@ static void test_escapes(void **state)
 		assert_true(text[i] == '\n' || (text[i] >= ' ' && text[i] < 0x7f));
 }
 
+/* What is ASCII is written as json-c writes it, and the rest, which it leaves alone, is escaped. */
+static void test_bytes_as_json_c_has_them(void **state)
+{
+	(void)state;
+	for (unsigned int byte = 1; byte < 0x7f; byte++)
+		json_add_string(&json, "x", (char[]){ 'a', (char)byte, 'z', '\0' });
+	end();
+	for (unsigned int byte = 1; byte < 0x7f; byte++) {
+		struct json_object *string =
+			json_object_new_string((char[]){ 'a', (char)byte, 'z', '\0' });
+		const char *expected =
+			json_object_to_json_string_ext(string, JSON_C_TO_STRING_NOSLASHESCAPE);
+
+		assert_non_null(strstr(text, expected));
+		json_object_put(string);
+	}
+}
+
+static void test_code_points(void **state)
+{
+	(void)state;
+	json_add_string(&json, "x", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf");
+	json_add_string(&json, "y", "\xf0\x90\x80\x80 \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf");
+	assert_text(HEADER ",\n"
+			   "  \"x\": \"\\u007f\\u0080\\u07ff\\u0800\\uffff\",\n"
+			   "  \"y\": \"\\ud800\\udc00 \\ud83d\\ude00 \\udbff\\udfff\"\n"
+			   "}\n");
+}
+
+/* Each byte alone: what is not UTF-8 is told byte by byte. */
+static void test_every_byte(void **state)
+{
+	struct json_object *object;
+
+	(void)state;
+	for (unsigned int byte = 0x80; byte < 0x100; byte++) {
+		char key[8];
+
+		snprintf(key, sizeof(key), "%u", byte);
+		json_add_string(&json, key, (char[]){ (char)byte, '\0' });
+	}
+	object = read_back();
+	for (unsigned int byte = 0x80; byte < 0x100; byte++) {
+		char key[8], expected[8];
+
+		snprintf(key, sizeof(key), "%u", byte);
+		snprintf(expected, sizeof(expected), "\\x%02x", byte);
+		assert_string_member(object, key, expected);
+	}
+	json_object_put(object);
+}
+
 /* A message in another encoding, for example. */
 static void test_other_bytes(void **state)
 {
@@ -327,12 +379,21 @@ static void test_other_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		JSON_TEST(test_header_alone),	 JSON_TEST(test_values),
-		JSON_TEST(test_nesting),	 JSON_TEST(test_empty_containers),
-		JSON_TEST(test_deepest_nesting), JSON_TEST(test_escapes),
-		JSON_TEST(test_other_bytes),	 JSON_TEST(test_utf8_name),
-		JSON_TEST(test_other_name),	 JSON_TEST(test_what_is_not_known),
-		JSON_TEST(test_utf8_names),	 JSON_TEST(test_other_names),
+		JSON_TEST(test_header_alone),
+		JSON_TEST(test_values),
+		JSON_TEST(test_nesting),
+		JSON_TEST(test_empty_containers),
+		JSON_TEST(test_deepest_nesting),
+		JSON_TEST(test_escapes),
+		JSON_TEST(test_other_bytes),
+		JSON_TEST(test_utf8_name),
+		JSON_TEST(test_other_name),
+		JSON_TEST(test_what_is_not_known),
+		JSON_TEST(test_bytes_as_json_c_has_them),
+		JSON_TEST(test_code_points),
+		JSON_TEST(test_every_byte),
+		JSON_TEST(test_utf8_names),
+		JSON_TEST(test_other_names),
 	};
 
 	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
