@@ -2,30 +2,73 @@
 #include "config.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <langinfo.h>
 #include <libsmartcols.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
+#include "base/cleanup.h"
+#include "base/decimal.h"
 #include "base/name-escape.h"
 #include "ui/progress.h"
 #include "ui/table.h"
 
-#define ROWS_AT_ONCE 512
+/* libsmartcols takes microseconds for a row, so it gets as many as tell the widths of the rest. */
+#define LAID_OUT_ROWS_MAX 1000
+#define BUFFER_SIZE 65536
+
+struct laid_out_column {
+	size_t width;
+	bool left;
+};
 
 struct table {
-	struct libscols_table *rows;
+	/* the rows that decide the widths of the columns; NULL once they are printed */
+	struct libscols_table *first_rows;
 	struct libscols_line *row;
 	size_t row_count;
+
+	struct laid_out_column *columns;
+	size_t column_count;
+	/* the next cell of the row */
 	size_t column;
+	bool in_row;
+
+	/* the rows after the first ones, as they are printed */
+	char *buffer;
+	size_t used;
+
 	/* the locale's encoding is UTF-8 */
 	bool shows_utf8;
 	/* the first negative errno */
 	int error;
 };
+
+static void release(struct table *table)
+{
+	scols_unref_table(table->first_rows);
+	free(table->columns);
+	free(table->buffer);
+	free(table);
+}
+
+static int add_column(struct table *table, const struct table_column *column)
+{
+	/* Rows printed later must stand below those printed first. */
+	int flags = SCOLS_FL_STRICTWIDTH | (column->left ? 0 : SCOLS_FL_RIGHT);
+	/* libsmartcols does not pad a column that is just as wide as its name. */
+	size_t width = strlen(column->name) + 1;
+
+	if (width < column->width)
+		width = column->width;
+	if (!scols_table_new_column(table->first_rows, column->name, width, flags))
+		return -ENOMEM;
+	table->columns[table->column_count++].left = column->left;
+	return 0;
+}
 
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count)
 {
@@ -34,33 +77,25 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 	if (!table)
 		return -ENOMEM;
 	table->shows_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	table->rows = scols_new_table();
-	if (!table->rows)
+	table->columns = calloc(column_count, sizeof(*table->columns));
+	table->first_rows = scols_new_table();
+	if (!table->columns || !table->first_rows)
 		goto fail;
 
 	/* It would escape control bytes alone. */
-	scols_table_enable_noencoding(table->rows, 1);
+	scols_table_enable_noencoding(table->first_rows, 1);
 	/* Never cut a name to the terminal's width. */
-	scols_table_enable_nowrap(table->rows, 0);
-	scols_table_set_termforce(table->rows, SCOLS_TERMFORCE_NEVER);
-	for (size_t i = 0; i < column_count; i++) {
-		/* Rows printed later must stand below those printed first. */
-		int flags = SCOLS_FL_STRICTWIDTH | (columns[i].left ? 0 : SCOLS_FL_RIGHT);
-		/* libsmartcols does not pad a column that is just as wide as its name. */
-		size_t width = strlen(columns[i].name) + 1;
-
-		if (width < columns[i].width)
-			width = columns[i].width;
-		if (!scols_table_new_column(table->rows, columns[i].name, width, flags))
+	scols_table_enable_nowrap(table->first_rows, 0);
+	scols_table_set_termforce(table->first_rows, SCOLS_TERMFORCE_NEVER);
+	for (size_t i = 0; i < column_count; i++)
+		if (add_column(table, &columns[i]) < 0)
 			goto fail;
-	}
 
 	*ret_table = table;
 	return 0;
 
 fail:
-	scols_unref_table(table->rows);
-	free(table);
+	release(table);
 	return -ENOMEM;
 }
 
@@ -69,8 +104,7 @@ void table_free(struct table *table)
 	if (!table)
 		return;
 	table_flush(table);
-	scols_unref_table(table->rows);
-	free(table);
+	release(table);
 }
 
 void table_freep(struct table **table)
@@ -91,66 +125,202 @@ static int keep_error(struct table *table, int ret)
 	return table->error;
 }
 
+/* -- the first rows -- */
+
+static int begin_first_row(struct table *table)
+{
+	table->row = scols_table_new_line(table->first_rows, NULL);
+	if (!table->row)
+		return -ENOMEM;
+	table->row_count++;
+	return 0;
+}
+
+static void print_first_rows(struct table *table)
+{
+	progress_clear();
+	keep_error(table, scols_print_table(table->first_rows));
+	for (size_t i = 0; i < table->column_count; i++) {
+		struct libscols_column *column = scols_table_get_column(table->first_rows, i);
+
+		table->columns[i].width = scols_column_get_width(column);
+	}
+	scols_unref_table(table->first_rows);
+	table->first_rows = NULL;
+	table->in_row = false;
+
+	table->buffer = malloc(BUFFER_SIZE);
+	if (!table->buffer)
+		keep_error(table, -ENOMEM);
+}
+
+/* -- the rows after them -- */
+
+static void print_buffer(struct table *table)
+{
+	if (!table->used)
+		return;
+	progress_clear();
+	fwrite(table->buffer, 1, table->used, stdout);
+	table->used = 0;
+}
+
+/* SIZE is at most BUFFER_SIZE. */
+static char *make_room(struct table *table, size_t size)
+{
+	if (size > BUFFER_SIZE - table->used)
+		print_buffer(table);
+	return table->buffer + table->used;
+}
+
+static void put_text(struct table *table, const char *text, size_t size)
+{
+	while (size) {
+		size_t part = size < BUFFER_SIZE ? size : BUFFER_SIZE;
+
+		memcpy(make_room(table, part), text, part);
+		table->used += part;
+		text += part;
+		size -= part;
+	}
+}
+
+static void put_blanks(struct table *table, size_t count)
+{
+	for (; count; count--) {
+		*make_room(table, 1) = ' ';
+		table->used++;
+	}
+}
+
+/* The next cell: TEXT, which has SIZE bytes and takes WIDTH columns of a terminal. */
+static int put_cell(struct table *table, const char *text, size_t size, size_t width)
+{
+	const struct laid_out_column *column = &table->columns[table->column];
+	size_t blanks;
+
+	if (table->column == table->column_count)
+		return -EINVAL;
+	blanks = column->width > width ? column->width - width : 0;
+	if (table->column)
+		put_blanks(table, 1);
+	if (!column->left)
+		put_blanks(table, blanks);
+	put_text(table, text, size);
+	/* Nothing stands after the last column that could be out of its place. */
+	if (column->left && table->column + 1 < table->column_count)
+		put_blanks(table, blanks);
+	table->column++;
+	return 0;
+}
+
+static void end_row(struct table *table)
+{
+	if (!table->in_row)
+		return;
+	while (table->column < table->column_count)
+		put_cell(table, "", 0, 0);
+	put_text(table, "\n", 1);
+	table->in_row = false;
+}
+
+/* How many columns of a terminal TEXT takes, which is in the locale's encoding. */
+static size_t display_width(const char *text)
+{
+	const char *end = text + strlen(text);
+	mbstate_t state = { 0 };
+	size_t width = 0;
+
+	while (text < end) {
+		wchar_t character;
+		size_t length = mbrtowc(&character, text, end - text, &state);
+		int columns;
+
+		if (length > (size_t)(end - text))
+			return width + (end - text);
+		columns = wcwidth(character);
+		width += columns > 0 ? columns : 0;
+		text += length;
+	}
+	return width;
+}
+
+/* -- both -- */
+
 int table_begin_row(struct table *table)
 {
-	if (table->row_count == ROWS_AT_ONCE)
-		table_flush(table);
+	if (table->row_count == LAID_OUT_ROWS_MAX && table->first_rows)
+		print_first_rows(table);
 	if (table->error)
 		return table->error;
 
-	table->row = scols_table_new_line(table->rows, NULL);
-	if (!table->row)
+	if (!table->first_rows)
+		end_row(table);
+	else if (begin_first_row(table) < 0)
 		return keep_error(table, -ENOMEM);
-	table->row_count++;
+	table->in_row = true;
 	table->column = 0;
 	return 0;
 }
 
-/* TEXT is copied as it is. */
-static int plain_cell(struct table *table, const char *text)
+/* SIZE bytes of TEXT, which ends with them, printed as they are. */
+static int plain_cell(struct table *table, const char *text, size_t size)
 {
+	int ret;
+
 	if (table->error)
 		return table->error;
-	return keep_error(table, scols_line_set_data(table->row, table->column++, text));
+	if (table->first_rows)
+		ret = scols_line_set_data(table->row, table->column++, text);
+	else
+		ret = put_cell(table, text, size, size);
+	return keep_error(table, ret);
 }
 
 /* libsmartcols 2.38 never ends on what is not in the locale's encoding. */
-int table_cell(struct table *table, const char *text)
+static int odd_cell(struct table *table, const char *text)
 {
-	char *escaped;
+	CLEANUP_FREE char *escaped = NULL;
+	int ret;
 
-	if (table->error || name_is_plain(text))
-		return plain_cell(table, text);
+	if (table->error)
+		return table->error;
 	escaped = table->shows_utf8 ? escape_name(text) : escape_name_to_ascii(text);
 	if (!escaped)
-		return keep_error(table, -ENOMEM);
-	/* takes it over */
-	return keep_error(table, scols_line_refer_data(table->row, table->column++, escaped));
+		ret = -ENOMEM;
+	else if (table->first_rows)
+		ret = scols_line_set_data(table->row, table->column++, escaped);
+	else
+		ret = put_cell(table, escaped, strlen(escaped), display_width(escaped));
+	return keep_error(table, ret);
+}
+
+int table_cell(struct table *table, const char *text)
+{
+	return name_is_plain(text) ? plain_cell(table, text, strlen(text)) : odd_cell(table, text);
 }
 
 int table_number_cell(struct table *table, uint64_t number)
 {
-	char text[UNITS_TEXT_SIZE];
+	char text[DECIMAL_TEXT_SIZE];
 
-	snprintf(text, sizeof(text), "%" PRIu64, number);
-	return plain_cell(table, text);
+	return plain_cell(table, text, decimal_write(text, number));
 }
 
 int table_size_cell(struct table *table, uint64_t bytes, struct size_format format)
 {
 	char text[UNITS_TEXT_SIZE];
 
-	return plain_cell(table, format_size(text, bytes, format));
+	format_size(text, bytes, format);
+	return plain_cell(table, text, strlen(text));
 }
 
 int table_flush(struct table *table)
 {
-	if (!table->row_count)
-		return table->error;
-	progress_clear();
-	keep_error(table, scols_print_table(table->rows));
-	scols_table_remove_lines(table->rows);
-	scols_table_enable_noheadings(table->rows, 1);
-	table->row_count = 0;
+	if (table->first_rows && table->row_count)
+		print_first_rows(table);
+	if (!table->first_rows && !table->error)
+		end_row(table);
+	print_buffer(table);
 	return table->error;
 }

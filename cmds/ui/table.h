@@ -10,7 +10,7 @@
 
 struct table_column {
 	const char *name;
-	/* the width that most values fit into; wider ones move the rest of their row */
+	/* the least width; among later rows wider values move the rest of their row */
 	unsigned int width;
 	bool left;
 };
@@ -18,7 +18,8 @@ struct table_column {
 struct table;
 
 /*
- * A table of any length on standard output, printed a few hundred rows at a time.
+ * A table of any length on standard output, in constant memory: its first rows decide the widths of
+ * the columns, and the rest is printed below them, a good many rows at a time.
  * Returns 0 or -ENOMEM; freed with table_free(), which prints what is left.
  */
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
