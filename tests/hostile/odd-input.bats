@@ -26,8 +26,9 @@ set_inode_flags() {
 
     inode=$(stat -c %i "$1")
     umount "$MNT"
-    PYTHONPATH=$HERE/../kernel python3 -B -c '
-import sys, inode_flags
+    PYTHONPATH=$HERE/../python python3 -B -c '
+import sys
+from fastpath_tests import inode_flags
 image, inode, flags = sys.argv[1:]
 inode_flags.set_inode_flags(image, inode_flags.FS_TREE, {int(inode): int(flags, 0)})
 ' "$IMAGE" "$inode" "$2"
