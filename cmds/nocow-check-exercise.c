@@ -10,11 +10,11 @@
 #include "base/child-process.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/name-escape.h"
 #include "base/units.h"
 #include "nocow-check-exercise.h"
 #include "nocow/nocow.h"
 #include "ui/message.h"
+#include "ui/quoted-name.h"
 
 static const char *scratch_name(enum scratch_kind kind)
 {
@@ -48,16 +48,13 @@ static int find_fio(enum exercise_engine engine, char **ret_path)
 	return ret < 0 ? -1 : 0;
 }
 
-static void announce(const struct exercise_plan *plan, const struct global_options *global)
+static void announce(const struct exercise_plan *plan, struct size_format sizes)
 {
-	CLEANUP_FREE char *quoted = quote_name(plan->directory);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(plan->directory);
 	char size[UNITS_TEXT_SIZE];
 
-	if (global->verbosity >= 0)
-		warning("writing up to %" PRIu64
-			" seconds to a scratch file of %s without a name in %s",
-			plan->seconds, format_size(size, plan->size, global->sizes),
-			quoted ? quoted : "?");
+	warning("writing up to %" PRIu64 " seconds to a scratch file of %s without a name in %s",
+		plan->seconds, format_size(size, plan->size, sizes), quoted);
 }
 
 /* Returns 0 or a negative errno. */
@@ -80,8 +77,7 @@ static int predict(const struct nocow_file *file, struct write_exercise *writes)
 }
 
 /* The scratch file before anything is written. Returns 0 or a negative errno. */
-static int look_at_scratch(int fd, struct known_subvolume *known,
-			   const struct global_options *global, struct write_exercise *writes,
+static int look_at_scratch(int fd, struct known_subvolume *known, struct write_exercise *writes,
 			   struct exercise *exercise)
 {
 	struct nocow_file file;
@@ -90,7 +86,7 @@ static int look_at_scratch(int fd, struct known_subvolume *known,
 
 	if (fstat(fd, &status))
 		return -errno;
-	ret = nocow_check_look_at_file(known, fd, &status, global, &file);
+	ret = nocow_check_look_at_file(known, fd, &status, &file);
 	if (ret < 0)
 		return ret;
 	exercise->predicted = file.searchable;
@@ -132,8 +128,7 @@ static int write_scratch(int fd, struct write_exercise *writes, const char *fio,
 }
 
 /* Returns 0; or -1, and complains. */
-static int exercise_scratch(int fd, struct known_subvolume *known,
-			    const struct global_options *global, const char *fio,
+static int exercise_scratch(int fd, struct known_subvolume *known, const char *fio,
 			    struct exercise *exercise)
 {
 	CLEANUP(write_exercise_freep) struct write_exercise *writes = NULL;
@@ -142,7 +137,7 @@ static int exercise_scratch(int fd, struct known_subvolume *known,
 
 	ret = write_exercise_new(&writes, fd, plan->size);
 	if (ret == 0)
-		ret = look_at_scratch(fd, known, global, writes, exercise);
+		ret = look_at_scratch(fd, known, writes, exercise);
 	if (ret < 0)
 		return failed(plan, "cannot examine the scratch file in", ret);
 	if (write_scratch(fd, writes, fio, exercise) < 0)
@@ -152,7 +147,7 @@ static int exercise_scratch(int fd, struct known_subvolume *known,
 }
 
 int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known,
-		 const struct global_options *global, struct exercise *ret_exercise)
+		 struct size_format sizes, struct exercise *ret_exercise)
 {
 	CLEANUP_FREE char *fio = NULL;
 	CLEANUP_CLOSE int fd = -1;
@@ -165,12 +160,12 @@ int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known
 		return failed(plan, "not a btrfs filesystem:", 0);
 	if (fd < 0)
 		return failed(plan, "cannot make a scratch file in", fd);
-	announce(plan, global);
+	announce(plan, sizes);
 	ret = scratch_file_fill(fd, plan->scratch, plan->size);
 	if (ret < 0)
 		return failed(plan, "cannot make a scratch file in", ret);
 	*ret_exercise = (struct exercise){ .plan = plan, .by_fio = fio };
-	return exercise_scratch(fd, known, global, fio, ret_exercise);
+	return exercise_scratch(fd, known, fio, ret_exercise);
 }
 
 /* -- reporting -- */

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/units.h"
 #include "nocow-check-file.h"
 #include "nocow/scratch-file.h"
 #include "nocow/write-exercise.h"
 #include "ui/counter-delta.h"
 #include "ui/json.h"
-#include "ui/options.h"
 
 /* What writes: fio where it is installed, if nothing is said. */
 enum exercise_engine { ENGINE_ANY, ENGINE_FIO, ENGINE_BUILTIN };
@@ -35,9 +35,11 @@ struct exercise {
 	struct counter_delta counter_delta;
 };
 
-/* Writes to a scratch file as PLAN says. Returns 0; or -1, and complains. */
+/*
+ * Writes to a scratch file as PLAN says, which is announced with SIZES. Returns 0; or -1, and complains.
+ */
 int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known,
-		 const struct global_options *global, struct exercise *ret_exercise);
+		 struct size_format sizes, struct exercise *ret_exercise);
 
 void exercise_print(const struct exercise *exercise, struct size_format sizes);
 

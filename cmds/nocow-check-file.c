@@ -13,12 +13,10 @@
 /* Others go on working, so that what was found out of a subvolume holds no longer than that. */
 #define KNOWN_FOR (5 * NANOSECONDS_PER_SECOND)
 
-static void complain_no_privilege(struct known_subvolume *known,
-				  const struct global_options *global)
+static void complain_no_privilege(struct known_subvolume *known)
 {
 	known->no_tree_search = true;
-	if (global->verbosity >= 0)
-		warning("without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known");
+	warning("without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known");
 }
 
 /* What waits for a commit is not in the trees, so that commits first. */
@@ -40,8 +38,7 @@ static int look_at_subvolume(int fd, struct known_subvolume *known)
 }
 
 /* Returns 1 if trees may be searched, 0 if not, or a negative errno. */
-static int find_subvolume(struct known_subvolume *known, int fd, dev_t device,
-			  const struct global_options *global)
+static int find_subvolume(struct known_subvolume *known, int fd, dev_t device)
 {
 	int ret;
 
@@ -52,7 +49,7 @@ static int find_subvolume(struct known_subvolume *known, int fd, dev_t device,
 	known->known_until = 0;
 	ret = look_at_subvolume(fd, known);
 	if (ret == -EPERM) {
-		complain_no_privilege(known, global);
+		complain_no_privilege(known);
 		return 0;
 	}
 	if (ret < 0)
@@ -63,11 +60,11 @@ static int find_subvolume(struct known_subvolume *known, int fd, dev_t device,
 }
 
 int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct stat *status,
-			     const struct global_options *global, struct nocow_file *ret_file)
+			     struct nocow_file *ret_file)
 {
 	int ret;
 
-	ret = find_subvolume(known, fd, status->st_dev, global);
+	ret = find_subvolume(known, fd, status->st_dev);
 	if (ret < 0)
 		return ret;
 	*ret_file = (struct nocow_file){

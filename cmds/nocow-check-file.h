@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "nocow/nocow.h"
-#include "ui/options.h"
 
 /* What is known of the subvolume that the last file was in, and until when. Begins as { 0 }. */
 struct known_subvolume {
@@ -25,6 +24,6 @@ struct known_subvolume {
  * Returns 0 or a negative errno.
  */
 int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct stat *status,
-			     const struct global_options *global, struct nocow_file *ret_file);
+			     struct nocow_file *ret_file);
 
 #endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "fs/inode-flags.h"
+#include "nocow-check-report.h"
+#include "ui/quoted-name.h"
+
+/* Every reason, or every flag, with commas between. */
+#define NAMES_TEXT_SIZE 256
+
+static const char *const fate_names[] = {
+	[NOCOW_IN_PLACE] = "in place",
+	[NOCOW_COPIED] = "copied",
+	[NOCOW_NEW] = "new",
+	[NOCOW_UNKNOWN] = "unknown",
+};
+
+static const char *const checksums_names[] = {
+	[NOCOW_CHECKSUMS_NOT_ASKED] = "-",
+	[NOCOW_CHECKSUMS_NONE] = "no",
+	[NOCOW_CHECKSUMS_EXIST] = "yes",
+};
+
+static const struct table_column range_columns[] = {
+	{ "Offset", 12, false },    { "Bytenr", 14, false }, { "Length", 10, false },
+	{ "Next write", 10, true }, { "Why", 10, true },     { "Checksums", 0, true },
+};
+
+static const struct table_column file_columns[] = {
+	{ "In place", 10, false }, { "Copied", 10, false },    { "New", 10, false },
+	{ "Unknown", 10, false },  { "Checksums", 10, false }, { "Why", 20, true },
+	{ "Path", 0, true },
+};
+
+static const struct table_column reason_columns[] = {
+	{ "Next write", 10, true },
+	{ "Why", 10, true },
+	{ "Ranges", 8, false },
+	{ "Bytes", 10, false },
+};
+
+static void append_name(char text[NAMES_TEXT_SIZE], const char *name)
+{
+	size_t length = strlen(text);
+
+	snprintf(text + length, NAMES_TEXT_SIZE - length, "%s%s", length ? "," : "", name);
+}
+
+static const char *format_flags(char text[NAMES_TEXT_SIZE], uint32_t flags)
+{
+	const char *name;
+	char number[16];
+
+	text[0] = '\0';
+	while ((name = inode_flags_take_name(&flags)))
+		append_name(text, name);
+	if (flags) {
+		snprintf(number, sizeof(number), "0x%" PRIx32, flags);
+		append_name(text, number);
+	}
+	return *text ? text : "-";
+}
+
+static const char *format_reasons(char text[NAMES_TEXT_SIZE], const struct nocow_sums *sums)
+{
+	text[0] = '\0';
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
+		if (sums->counts[i])
+			append_name(text, nocow_reason_name(i));
+	return *text ? text : "-";
+}
+
+static int open_report(struct report *report)
+{
+	if (report->ranges || report->total_alone)
+		return 0;
+	return TABLE_NEW(&report->summary, file_columns);
+}
+
+static void close_report(struct report *report)
+{
+	table_free(report->summary);
+}
+
+/* -- a row of sums -- */
+
+static int print_sums(struct table *table, const struct nocow_sums *sums, const char *path,
+		      struct size_format sizes)
+{
+	char why[NAMES_TEXT_SIZE];
+
+	table_begin_row(table);
+	for (int fate = NOCOW_IN_PLACE; fate <= NOCOW_UNKNOWN; fate++)
+		table_size_cell(table, nocow_sums_bytes_of(sums, fate), sizes);
+	if (sums->csum_asked_bytes)
+		table_size_cell(table, sums->csum_bytes, sizes);
+	else
+		table_cell(table, "-");
+	table_cell(table, format_reasons(why, sums));
+	table_cell(table, path);
+	return table_error(table);
+}
+
+/* The row in a table of its own. */
+static int print_sums_alone(const struct report *report, const struct nocow_sums *sums,
+			    const char *path)
+{
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	ret = TABLE_NEW(&table, file_columns);
+	return ret < 0 ? ret : print_sums(table, sums, path, report->sizes);
+}
+
+/* -- one file -- */
+
+static int begin_file(struct report *report, const struct findings *findings)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(findings->path);
+	char flags[NAMES_TEXT_SIZE];
+
+	if (!report->ranges)
+		return 0;
+	printf("%sFile: %s\n", report->files->file_count ? "\n" : "", quoted);
+	printf("Flags: %s\n", format_flags(flags, findings->file.inode_flags));
+	if (findings->read_only)
+		printf("Read-only: no write gets here before that is changed\n");
+	return TABLE_NEW(&report->rows, range_columns);
+}
+
+static int print_range(struct report *report, const struct nocow_range *range)
+{
+	struct table *table = report->rows;
+
+	table_begin_row(table);
+	/* A rounded address would be of no use. */
+	table_number_cell(table, range->offset);
+	table_number_cell(table, range->bytenr);
+	table_size_cell(table, range->length, report->sizes);
+	table_cell(table, fate_names[nocow_reason_fate(range->reason)]);
+	table_cell(table, nocow_reason_name(range->reason));
+	table_cell(table, checksums_names[range->checksums]);
+	return table_error(table);
+}
+
+static int end_file(struct report *report, const struct findings *findings, int ret)
+{
+	table_free(report->rows);
+	report->rows = NULL;
+	if (ret < 0)
+		return 0;
+	if (report->ranges)
+		return print_sums_alone(report, &findings->sums, findings->path);
+	return print_sums(report->summary, &findings->sums, findings->path, report->sizes);
+}
+
+/* -- the end -- */
+
+static void print_reason(struct table *table, const struct nocow_sums *sums,
+			 enum nocow_reason reason, struct size_format sizes)
+{
+	table_begin_row(table);
+	table_cell(table, fate_names[nocow_reason_fate(reason)]);
+	table_cell(table, nocow_reason_name(reason));
+	table_number_cell(table, sums->counts[reason]);
+	table_size_cell(table, sums->bytes[reason], sizes);
+}
+
+static int print_reasons(const struct nocow_sums *sums, struct size_format sizes)
+{
+	CLEANUP(table_freep) struct table *table = NULL;
+	int ret;
+
+	ret = TABLE_NEW(&table, reason_columns);
+	if (ret < 0)
+		return ret;
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
+		if (sums->counts[i])
+			print_reason(table, sums, i, sizes);
+	return table_flush(table);
+}
+
+static int print_total(struct report *report, const struct nocow_sums *total, bool several)
+{
+	if (report->total_alone)
+		return print_reasons(total, report->sizes);
+	if (report->files->file_count <= 1 || !several)
+		return 0;
+	if (!report->ranges)
+		return print_sums(report->summary, total, "total", report->sizes);
+	putchar('\n');
+	return print_sums_alone(report, total, "total");
+}
+
+static void print_exercise(struct report *report, const struct exercise *exercise)
+{
+	if (report->files->file_count)
+		putchar('\n');
+	exercise_print(exercise, report->sizes);
+}
+
+const struct report_ops nocow_check_text = {
+	.open = open_report,
+	.close = close_report,
+	.begin_file = begin_file,
+	.range = print_range,
+	.end_file = end_file,
+	.total = print_total,
+	.exercise = print_exercise,
+};
