@@ -185,14 +185,23 @@ static int print_reasons(const struct nocow_sums *sums, struct size_format sizes
 	return table_flush(table);
 }
 
+/* TOTAL is NULL where there is none. The rows are printed, so that what comes after them does. */
+static int end_summary(const struct report *report, const struct nocow_sums *total)
+{
+	if (total)
+		print_sums(report->summary, total, "total", report->sizes);
+	return table_flush(report->summary);
+}
+
 static int print_total(struct report *report, const struct nocow_sums *total, bool several)
 {
+	several = several && report->files->file_count > 1;
 	if (report->total_alone)
 		return print_reasons(total, report->sizes);
-	if (report->files->file_count <= 1 || !several)
-		return 0;
 	if (!report->ranges)
-		return print_sums(report->summary, total, "total", report->sizes);
+		return end_summary(report, several ? total : NULL);
+	if (!several)
+		return 0;
 	putchar('\n');
 	return print_sums_alone(report, total, "total");
 }

@@ -485,6 +485,11 @@ used_bytes() {
 @test "--exercise: text, and files beside it" {
     mkdir "$MNT/within"
     run -0 --separate-stderr nocow_check -q --exercise "$MNT/within" --seconds 1 --size 4M --engine builtin "$MNT/nocow"
+    # the file's row comes first, and a blank line after it
+    [[ ${lines[0]} = *Path ]]
+    [[ ${lines[1]} = */nocow ]]
+    [ -z "$(sed -n 3p <<<"$output")" ]
+    [[ $(sed -n 4p <<<"$output") = Exercise:* ]]
     [ -z "$stderr" ]
     expect_line ".* nodatacow +$MNT/nocow"
     expect_line "Exercise: prealloc by builtin"
