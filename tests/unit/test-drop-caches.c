@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "../large-file.h"
+#include "base/drop-caches.h"
+#include "test.h"
+
+#define FD 1000
+#define CONTROL_FD 1001
+
+/* What was called, a letter each: open, sync, write, close; and the one that fails, with ERROR. */
+static char calls[8];
+static char failing;
+static int error;
+
+static int call(char name)
+{
+	calls[strlen(calls)] = name;
+	if (name != failing)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+int __wrap_open(const char *path, int flags, ...) LARGE_FILE_SYMBOL("__wrap_open");
+int __wrap_open(const char *path, int flags, ...)
+{
+	assert_string_equal(path, "/proc/sys/vm/drop_caches");
+	assert_int_equal(flags, O_WRONLY | O_CLOEXEC);
+	return call('o') < 0 ? -1 : CONTROL_FD;
+}
+
+int __wrap_syncfs(int fd);
+int __wrap_syncfs(int fd)
+{
+	assert_int_equal(fd, FD);
+	return call('s');
+}
+
+ssize_t __wrap_write(int fd, const void *data, size_t size);
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+	assert_int_equal(fd, CONTROL_FD);
+	assert_int_equal(size, 2);
+	assert_memory_equal(data, "3\n", 2);
+	return call('w') < 0 ? -1 : (ssize_t)size;
+}
+
+int __real_close(int fd);
+int __wrap_close(int fd);
+int __wrap_close(int fd)
+{
+	return fd == CONTROL_FD ? call('c') : __real_close(fd);
+}
+
+static int drop(char fails, int with_error)
+{
+	memset(calls, 0, sizeof(calls));
+	failing = fails;
+	error = with_error;
+	return drop_caches(FD);
+}
+
+/* What is dirty would stay in memory: it is written back first. */
+static void test_order(void **state)
+{
+	(void)state;
+	assert_int_equal(drop(0, 0), 0);
+	assert_string_equal(calls, "oswc");
+}
+
+/* Nobody waits for a sync that is of no use. */
+static void test_without_privilege(void **state)
+{
+	(void)state;
+	assert_int_equal(drop('o', EACCES), -EACCES);
+	assert_string_equal(calls, "o");
+}
+
+static void test_errors(void **state)
+{
+	(void)state;
+	assert_int_equal(drop('s', EIO), -EIO);
+	assert_string_equal(calls, "osc");
+	assert_int_equal(drop('w', EPERM), -EPERM);
+	assert_string_equal(calls, "oswc");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_without_privilege),
+		cmocka_unit_test(test_errors),
+	};
+
+	return cmocka_run_group_tests_name("drop-caches", tests, NULL, NULL);
+}
