@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "base/decimal.h"
 
@@ -23,18 +22,21 @@ bool decimal_read(const char **text, const char *end, uint64_t *ret_number)
 	return true;
 }
 
+static size_t digit_count(uint64_t number)
+{
+	size_t count = 1;
+
+	while (number /= 10)
+		count++;
+	return count;
+}
+
 size_t decimal_write(char text[DECIMAL_TEXT_SIZE], uint64_t number)
 {
-	char *const end = text + DECIMAL_TEXT_SIZE - 1;
-	char *at = end;
-	size_t length;
+	size_t length = digit_count(number);
 
-	do
-		*--at = '0' + number % 10;
-	while (number /= 10);
-
-	length = end - at;
-	memmove(text, at, length);
 	text[length] = '\0';
+	for (size_t i = length; i > 0; number /= 10)
+		text[--i] = '0' + number % 10;
 	return length;
 }
