@@ -2,6 +2,8 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <linux/fiemap.h>
 
@@ -36,7 +38,7 @@ const char *format_extent_flags(char text[EXTENT_FLAGS_TEXT_SIZE], uint32_t flag
 	for (size_t i = 0; i < FLAG_COUNT; i++) {
 		if (!(flags & flag_names[i].flag))
 			continue;
-		out += sprintf(out, "%s%s", separator, flag_names[i].name);
+		out = stpcpy(stpcpy(out, separator), flag_names[i].name);
 		separator = ",";
 		flags &= ~flag_names[i].flag;
 	}
