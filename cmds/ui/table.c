@@ -165,31 +165,29 @@ static void print_buffer(struct table *table)
 	table->used = 0;
 }
 
-/* SIZE is at most BUFFER_SIZE. */
-static char *make_room(struct table *table, size_t size)
+/* So that SIZE bytes more fit into the buffer, if they do at all. */
+static void make_room(struct table *table, size_t size)
 {
 	if (size > BUFFER_SIZE - table->used)
 		print_buffer(table);
-	return table->buffer + table->used;
 }
 
 static void put_text(struct table *table, const char *text, size_t size)
 {
-	while (size) {
-		size_t part = size < BUFFER_SIZE ? size : BUFFER_SIZE;
-
-		memcpy(make_room(table, part), text, part);
-		table->used += part;
-		text += part;
-		size -= part;
+	make_room(table, size);
+	if (size > BUFFER_SIZE) {
+		fwrite(text, 1, size, stdout);
+		return;
 	}
+	memcpy(table->buffer + table->used, text, size);
+	table->used += size;
 }
 
 static void put_blanks(struct table *table, size_t count)
 {
 	for (; count; count--) {
-		*make_room(table, 1) = ' ';
-		table->used++;
+		make_room(table, 1);
+		table->buffer[table->used++] = ' ';
 	}
 }
 
