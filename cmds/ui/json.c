@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -8,14 +9,29 @@
 #include "base/name-escape.h"
 #include "ui/json.h"
 
-static void put(struct json_writer *json, const char *text, size_t size)
+static void write_out(struct json_writer *json)
 {
-	fwrite_unlocked(text, 1, size, json->stream);
+	fwrite(json->buffer, 1, json->used, json->stream);
+	json->used = 0;
 }
 
 static void put_byte(struct json_writer *json, char byte)
 {
-	putc_unlocked(byte, json->stream);
+	if (json->used == JSON_BUFFER_SIZE)
+		write_out(json);
+	json->buffer[json->used++] = byte;
+}
+
+static void put(struct json_writer *json, const char *text, size_t size)
+{
+	if (size > JSON_BUFFER_SIZE - json->used)
+		write_out(json);
+	if (size > JSON_BUFFER_SIZE) {
+		fwrite(text, 1, size, json->stream);
+		return;
+	}
+	memcpy(json->buffer + json->used, text, size);
+	json->used += size;
 }
 
 static void indent(struct json_writer *json)
@@ -97,10 +113,11 @@ static void put_escaped(struct json_writer *json, uint32_t character)
 	}
 }
 
-static bool stands_for_itself(unsigned char byte)
-{
-	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
-}
+static const bool stands_for_itself[UCHAR_MAX + 1] = {
+	[' ' ... '"' - 1] = true,
+	['"' + 1 ... '\\' - 1] = true,
+	['\\' + 1 ... '~'] = true,
+};
 
 /* TEXT is UTF-8. */
 static void put_string(struct json_writer *json, const char *text)
@@ -111,7 +128,7 @@ static void put_string(struct json_writer *json, const char *text)
 	while (*s) {
 		const unsigned char *start = s;
 
-		while (stands_for_itself(*s))
+		while (stands_for_itself[*s])
 			s++;
 		put(json, (const char *)start, s - start);
 		if (*s)
@@ -161,6 +178,7 @@ void json_end(struct json_writer *json)
 {
 	close_container(json, '}');
 	put_byte(json, '\n');
+	write_out(json);
 }
 
 void json_begin_object(struct json_writer *json, const char *key)

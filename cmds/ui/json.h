@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define JSON_DEPTH 16
+#define JSON_BUFFER_SIZE 4096
 
 /*
  * Writes JSON as it comes, so that an array of any length takes no memory. KEY is NULL inside an
@@ -16,10 +17,14 @@ struct json_writer {
 	FILE *stream;
 	unsigned int depth;
 	bool has_member[JSON_DEPTH];
+	/* what STREAM has not got yet */
+	size_t used;
+	char buffer[JSON_BUFFER_SIZE];
 };
 
 /* Opens the top object and writes the "__header" that btrfs-progs' JSON begins with. */
 void json_begin(struct json_writer *json, FILE *stream);
+/* Only then STREAM has all of it. */
 void json_end(struct json_writer *json);
 
 void json_begin_object(struct json_writer *json, const char *key);
