@@ -126,9 +126,9 @@ static bool nested_too_deep(void)
 static int check_real(void)
 {
 	if (real_is_self())
-		error("'%s' should be btrfs-progs, but is this front end itself", BTRFS_PROGRAM);
+		error("'%s' is this front end itself, not btrfs-progs", BTRFS_PROGRAM);
 	else if (nested_too_deep())
-		error("'%s' should be btrfs-progs, but calls this front end again", BTRFS_PROGRAM);
+		error("'%s' calls this front end again; it is not btrfs-progs", BTRFS_PROGRAM);
 	else
 		return 0;
 	return STATUS_ERROR;

@@ -55,7 +55,7 @@ static error_t parse_only(struct arguments *arguments, const char *text)
 	else if (strcmp(text, "exclusive") == 0)
 		arguments->only = ONLY_EXCLUSIVE;
 	else {
-		error_value("--only knows shared and exclusive, not", text, "%s", "");
+		error_value("invalid value for --only:", text, " (expected shared or exclusive)");
 		return EINVAL;
 	}
 	return 0;
@@ -70,11 +70,11 @@ bool fiemap_shared_wants_details(const struct arguments *arguments)
 static error_t check_arguments(const struct arguments *arguments)
 {
 	if (arguments->only && !arguments->extents && !arguments->owners && !arguments->why) {
-		error("--only restricts --extents, --owners and --why, and none of them is given");
+		error("--only needs --extents, --owners or --why");
 		return EINVAL;
 	}
 	if (arguments->summarize && fiemap_shared_wants_details(arguments)) {
-		error("--summarize leaves no room for the report on each file");
+		error("--summarize cannot be combined with a report on each file");
 		return EINVAL;
 	}
 	return 0;
@@ -351,7 +351,7 @@ static int prepare_items(struct details *details)
 		return ret;
 	ret = subvolume_last_snapshot(details->fd, details->subvolid, &details->last_snapshot);
 	if (ret == -EPERM) {
-		error("--owners and --why need CAP_SYS_ADMIN (root); everything else works without");
+		error("--owners and --why need CAP_SYS_ADMIN (root); the rest of the report needs no privilege");
 		scan->no_tree_search = true;
 		scan->files.visit.status = STATUS_ERROR;
 		return 0;

@@ -100,7 +100,7 @@ static error_t parse_time(const char *what, const char *text, uint64_t most, uin
 	if (!isdigit((unsigned char)*text) || strspn(text, "0123456789.") != strlen(text) || *end ||
 	    value * unit_ns < 1 || value > most) {
 		snprintf(subject, sizeof(subject), "invalid number of %s", what);
-		error_value(subject, text, ": more than 0, up to %" PRIu64 " expected", most);
+		error_value(subject, text, " (expected more than 0, up to %" PRIu64 ")", most);
 		return EINVAL;
 	}
 	*ret_ns = value * unit_ns;
@@ -113,7 +113,7 @@ static error_t check_watch(const struct arguments *arguments)
 		return 0;
 	if (arguments->check || arguments->samples || arguments->commit_between ||
 	    arguments->every || arguments->files) {
-		error("--watch only looks, and takes no option but --interval");
+		error("--watch can only be combined with --interval");
 		return EINVAL;
 	}
 	return 0;
@@ -126,11 +126,11 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 	if (expect_one_argument(state, arguments->directory_count))
 		return EINVAL;
 	if (arguments->check != !!arguments->max_ns) {
-		error("--check and --max-ms belong together");
+		error("--check and --max-ms need each other");
 		return EINVAL;
 	}
 	if (arguments->samples && strcmp(arguments->samples, "-") == 0) {
-		error("--json-samples wants a file: the report is on standard output");
+		error("--json-samples needs a file, because the report goes to standard output");
 		return EINVAL;
 	}
 	if (check_watch(arguments))
@@ -529,17 +529,17 @@ static void announce(const struct run *run)
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 
 	warning("making %" PRIu64
-		" empty files for a while in %s, and fsyncing it after every %" PRIu64,
+		" temporary empty files in %s, with an fsync after every %" PRIu64,
 		arguments->files, quoted, arguments->every);
 }
 
 static void warn_of_unknown(const struct run *run)
 {
 	if (!run->begin.generation_known)
-		warning("the kernel does not tell its generation (Linux 5.9 does): "
-			"whether it was the log is uncertain");
+		warning("the kernel does not report its generation (Linux 5.9 and later do): "
+			"every fsync is counted as uncertain");
 	else if (!run->begin.stats_known)
-		warning("there is no commit_stats in sysfs (Linux 6.0 has it): "
+		warning("there is no commit_stats in sysfs (Linux 6.0 and later have it): "
 			"full commits are counted as uncertain");
 }
 
@@ -783,7 +783,7 @@ static int prepare_samples(struct run *run)
 		return 0;
 	ret = new_file_open(path, &run->samples);
 	if (ret == -EXDEV) {
-		error_path("another user's symbolic link is on the way to", path, 0);
+		error_path("the path has a symbolic link of another user:", path, 0);
 		note_failure(run, -EACCES);
 	} else if (ret < 0) {
 		failed(run, "cannot create", path, ret);

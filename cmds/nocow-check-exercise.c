@@ -42,9 +42,9 @@ static int find_fio(enum exercise_engine engine, char **ret_path)
 	if (ret == -ENOENT && engine == ENGINE_ANY)
 		return 0;
 	if (ret == -ENOENT)
-		error("fio is not installed; --engine builtin works without");
+		error("fio is not installed; use --engine builtin");
 	else if (ret < 0)
-		error("cannot look for fio: %s", strerror(-ret));
+		error("cannot search for fio: %s", strerror(-ret));
 	return ret < 0 ? -1 : 0;
 }
 
@@ -53,7 +53,7 @@ static void announce(const struct exercise_plan *plan, struct size_format sizes)
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(plan->directory);
 	char size[UNITS_TEXT_SIZE];
 
-	warning("writing up to %" PRIu64 " seconds to a scratch file of %s without a name in %s",
+	warning("writing for up to %" PRIu64 " seconds to an unnamed scratch file of %s in %s",
 		plan->seconds, format_size(size, plan->size, sizes), quoted);
 }
 

@@ -16,7 +16,7 @@
 static void complain_no_privilege(struct known_subvolume *known)
 {
 	known->no_tree_search = true;
-	warning("without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known");
+	warning("without CAP_SYS_ADMIN (root) the answers come from inode flags and FIEMAP alone");
 }
 
 /* What waits for a commit is not in the trees, so that commits first. */

@@ -76,7 +76,7 @@ static error_t parse_engine(struct arguments *arguments, const char *text)
 	else if (strcmp(text, "builtin") == 0)
 		arguments->exercise.engine = ENGINE_BUILTIN;
 	else {
-		error_value("--engine knows fio and builtin, not", text, "%s", "");
+		error_value("invalid value for --engine:", text, " (expected fio or builtin)");
 		return EINVAL;
 	}
 	return 0;
@@ -89,7 +89,7 @@ static error_t parse_scratch(struct arguments *arguments, const char *text)
 	else if (strcmp(text, "nocow") == 0)
 		arguments->exercise.scratch = SCRATCH_NOCOW;
 	else {
-		error_value("--scratch knows prealloc and nocow, not", text, "%s", "");
+		error_value("invalid value for --scratch:", text, " (expected prealloc or nocow)");
 		return EINVAL;
 	}
 	return 0;
@@ -101,7 +101,7 @@ static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 
 	if (parse_size(text, &size) < 0 || !size || size % SCRATCH_BLOCK ||
 	    size > EXERCISE_LARGEST) {
-		error_value("invalid size", text, ": a multiple of 64K up to 8G expected");
+		error_value("invalid size", text, " (expected a multiple of 64K up to 8G)");
 		return EINVAL;
 	}
 	arguments->exercise.size = size;
@@ -127,11 +127,11 @@ static error_t check_arguments(const struct arguments *arguments)
 	if (arguments->global->done)
 		return 0;
 	if (arguments->summary && arguments->extents) {
-		error("--summary leaves no room for --extents");
+		error("--summary cannot be combined with --extents");
 		return EINVAL;
 	}
 	if (arguments->exercise_options && !arguments->exercise.directory) {
-		error("--scratch, --size, --seconds and --engine are for --exercise, which is not given");
+		error("--scratch, --size, --seconds and --engine need --exercise");
 		return EINVAL;
 	}
 	return 0;

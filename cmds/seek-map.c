@@ -59,7 +59,7 @@ static error_t parse_check(struct arguments *arguments, const char *text)
 	if (!text)
 		return 0;
 	if (strcmp(text, "data") != 0) {
-		error_value("--check knows data, not", text, "%s", "");
+		error_value("invalid value for --check:", text, " (expected data)");
 		return EINVAL;
 	}
 	arguments->check_data = true;
@@ -71,18 +71,18 @@ static error_t check_arguments(const struct arguments *arguments)
 	if (arguments->global->done)
 		return 0;
 	if (arguments->summarize && arguments->fiemap && !arguments->map) {
-		error("--fiemap adds to the segments, and --summarize leaves them out");
+		error("--fiemap cannot be combined with --summarize, except with --map");
 		return EINVAL;
 	}
 	if (!arguments->qemu)
 		return 0;
 	if (file_options_ask_for_several(&arguments->files)) {
-		error("--qemu prints the map of one file");
+		error("--qemu needs exactly one file");
 		return EINVAL;
 	}
 	if (arguments->fiemap || arguments->map || arguments->summarize || arguments->timing ||
 	    arguments->check) {
-		error("--qemu leaves no room for other reports");
+		error("--qemu cannot be combined with other reports");
 		return EINVAL;
 	}
 	return 0;

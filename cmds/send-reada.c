@@ -89,7 +89,7 @@ static const struct argp_option option_list[] = {
 static error_t parse_protocol(struct arguments *arguments, const char *text)
 {
 	if (!isdigit((unsigned char)text[0]) || text[1] || text[0] - '0' > SEND_PROTOCOL_MAX) {
-		error_value("unknown protocol", text, ": 0 to %d expected", SEND_PROTOCOL_MAX);
+		error_value("unknown protocol", text, " (expected 0 to %d)", SEND_PROTOCOL_MAX);
 		return EINVAL;
 	}
 	arguments->protocol = text[0] - '0';
@@ -112,12 +112,12 @@ static error_t add_clone(struct arguments *arguments, const char *path)
 static error_t check_decode(const struct arguments *arguments)
 {
 	if (arguments->path_count) {
-		error("--decode sends nothing: no subvolume expected");
+		error("--decode cannot be combined with a subvolume");
 		return EINVAL;
 	}
 	if (arguments->parent || arguments->clone_count || arguments->protocol_given ||
 	    arguments->compressed || arguments->data || arguments->cold || arguments->passes) {
-		error("--decode leaves no room for options of sending");
+		error("--decode cannot be combined with options for sending");
 		return EINVAL;
 	}
 	return 0;
@@ -129,7 +129,7 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		return 0;
 	if (arguments->estimate && (arguments->data || arguments->cold || arguments->passes ||
 				    arguments->top || arguments->decode)) {
-		error("--estimate leaves no room for other reports");
+		error("--estimate cannot be combined with other reports");
 		return EINVAL;
 	}
 	if (arguments->decode)
@@ -274,8 +274,8 @@ static int begin_cold(int fd)
 static void warn_if_not_cold(const struct send_pass *pass)
 {
 	if (pass->cold && pass->device_known && !pass->device.reads)
-		warning("nothing was read: the kernel keeps the metadata in memory although "
-			"caches were dropped; mount anew for a cold pass");
+		warning("nothing was read: the kernel kept the metadata in memory although the "
+			"caches were dropped; unmount and mount it again for a cold pass");
 }
 
 static int send_pass(struct send_report *report, const struct send_source *source,
@@ -407,7 +407,7 @@ static int settle_protocol(struct arguments *arguments)
 	else if (!arguments->protocol_given)
 		arguments->protocol = arguments->compressed ? 2 : 1;
 	if (arguments->protocol > newest) {
-		error("this kernel does not know protocol %" PRIu32 ", but up to %" PRIu32,
+		error("this kernel does not support protocol %" PRIu32 ", only up to %" PRIu32,
 		      arguments->protocol, newest);
 		return -1;
 	}

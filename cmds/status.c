@@ -205,8 +205,8 @@ static void announce(const struct arguments *arguments)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(arguments->measure);
 
-	warning("making %ssome thousand files and subvolumes%s for a while in %s",
-		geteuid() == 0 ? "an image, and " : "", geteuid() == 0 ? " in it," : "", quoted);
+	warning("making %ssome thousand temporary files and subvolumes in %s",
+		geteuid() == 0 ? "an image with " : "", quoted);
 }
 
 static void complain_of_measuring(const struct report *report, enum feature_id id, int err,
@@ -245,7 +245,7 @@ static int measure_feature(struct report *report, enum feature_id id, int direct
 	measured->done = true;
 	measured->verdict = feature_cost_judge(probe, &measured->cost);
 	if (feature_status_measured(&report->statuses[id], measured->verdict))
-		warning("%s: what was measured contradicts the kernel", features[id].name);
+		warning("%s: the measurement contradicts the kernel", features[id].name);
 	return 0;
 }
 
@@ -280,7 +280,7 @@ static void measure_features(struct report *report)
 		return;
 	}
 	if (!feature_clock_is_fine()) {
-		error("cannot measure: the kernel tells the processor's time in ticks");
+		error("cannot measure: the kernel counts CPU time in ticks only");
 		report->status = STATUS_ERROR;
 		return;
 	}

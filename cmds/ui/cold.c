@@ -15,7 +15,6 @@ int cold_drop_caches(int fd)
 	if (ret != -EACCES && ret != -EPERM && ret != -EROFS)
 		return ret < 0 ? ret : 1;
 
-	error("--cold must write to /proc/sys/vm/drop_caches, which needs root (%s)",
-	      strerror(-ret));
+	error("--cold needs root to write to /proc/sys/vm/drop_caches (%s)", strerror(-ret));
 	return 0;
 }

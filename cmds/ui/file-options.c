@@ -36,8 +36,9 @@ static error_t parse_range_option(struct file_options *options, const char *text
 
 	if (ret == 0)
 		return 0;
-	error_value("invalid range", text, ": OFFSET:LENGTH expected, %s",
-		    ret == -ERANGE ? "within 64 bits" : "as 0:1M, with a LENGTH above 0");
+	error_value("invalid range", text, " (expected OFFSET:LENGTH%s)",
+		    ret == -ERANGE ? " that fits into 64 bits" :
+				     ", for example 0:1M, with LENGTH above 0");
 	return EINVAL;
 }
 
@@ -46,7 +47,7 @@ static error_t check_paths(const struct file_options *options, const struct argp
 	if (options->global->done)
 		return 0;
 	if (options->files0_from && options->path_count) {
-		error("--files0-from and paths exclude each other");
+		error("--files0-from cannot be combined with paths");
 		return EINVAL;
 	}
 	if (!options->files0_from && !options->path_count && !options->paths_optional) {
@@ -124,7 +125,7 @@ void file_options_complain(const struct file_options *options, int ret)
 	if (ret < 0 && options->files0_from)
 		error_path("cannot read the paths from", options->files0_from, ret);
 	else if (ret < 0)
-		error("cannot go on: %s", strerror(-ret));
+		error("cannot continue: %s", strerror(-ret));
 }
 
 static FILE *open_stream(const char *path)

@@ -73,10 +73,10 @@ void file_visit_warn_of_vanished(const struct file_visit *visit,
 		return;
 	if (visit->vanished_count == 1)
 		warning("1 file or directory was deleted, renamed or replaced before it could be "
-			"looked at");
+			"examined");
 	else
 		warning("%" PRIu64 " files or directories were deleted, renamed or replaced before "
-			"they could be looked at",
+			"they could be examined",
 			visit->vanished_count);
 }
 

@@ -27,7 +27,7 @@ struct file_visit {
 	bool remember_all;
 	/* the exit status so far */
 	int status;
-	/* files and directories that were gone before they could be looked at */
+	/* files and directories that were gone before they could be examined */
 	uint64_t vanished_count;
 	/* the privilege for --cold was found missing, and said so */
 	bool no_cache_drop;

@@ -19,7 +19,7 @@ void error_path(const char *action, const char *path, int err);
 void warning_path(const char *action, const char *path, int err);
 
 /*
- * "ERROR: unknown format 'x': text or json expected": WHAT, the quoted VALUE that the user typed,
+ * "ERROR: unknown format 'x' (expected text or json)": WHAT, the quoted VALUE that the user typed,
  * and the formatted rest.
  */
 void error_value(const char *what, const char *value, const char *format, ...)

@@ -71,7 +71,7 @@ error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t 
 	/* It takes blanks and a sign, too. */
 	if (errno || !isdigit((unsigned char)*text) || *end || !count || count > most) {
 		snprintf(subject, sizeof(subject), "invalid number of %s", what);
-		error_value(subject, text, ": 1 to %" PRIu64 " expected", most);
+		error_value(subject, text, " (expected 1 to %" PRIu64 ")", most);
 		return EINVAL;
 	}
 	*ret_count = count;
@@ -89,7 +89,7 @@ error_t expect_one_argument(const struct argp_state *state, int count)
 static error_t parse_format(struct global_options *global, const char *format)
 {
 	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		error_value("unknown format", format, ": text or json expected");
+		error_value("unknown format", format, " (expected text or json)");
 		return EINVAL;
 	}
 	global->json = strcmp(format, "json") == 0;
@@ -112,7 +112,7 @@ static error_t parse_log_level(struct global_options *global, const char *level)
 		}
 	}
 	error_value("unknown log level", level,
-		    ": quiet, default, info, verbose or debug expected");
+		    " (expected quiet, default, info, verbose or debug)");
 	return EINVAL;
 }
 

@@ -18,8 +18,7 @@ int standard_files_reserve(void)
 			continue;
 		/* It is there where /dev is not, and O_PATH permits neither reading nor writing. */
 		if (open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) < 0) {
-			error("cannot take the place of a standard file that is closed: %s",
-			      strerror(errno));
+			error("cannot replace a closed standard file: %s", strerror(errno));
 			return -1;
 		}
 	}

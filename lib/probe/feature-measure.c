@@ -39,7 +39,7 @@ const struct feature_probe feature_probes[FEATURE_COUNT] = {
 	[FEATURE_SEND_READA] = {
 		.run_on_image = probe_send_reada,
 		.unit = "bytes",
-		.what = "reads left behind a leaf in memory, against those elsewhere",
+		.what = "reads after a leaf in memory, against reads elsewhere",
 		.present_below = 20,
 		.absent_above = 30,
 	},

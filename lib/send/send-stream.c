@@ -376,7 +376,7 @@ const char *send_fault_text(enum send_fault fault)
 {
 	static const char *const texts[] = {
 		[SEND_FAULT_NONE] = "nothing is wrong",
-		[SEND_FAULT_MAGIC] = "no send stream begins here",
+		[SEND_FAULT_MAGIC] = "this is not the beginning of a send stream",
 		[SEND_FAULT_PROTOCOL] = "unknown protocol",
 		[SEND_FAULT_COMMAND] = "unknown command",
 		[SEND_FAULT_ATTRIBUTE] = "unknown or repeated attribute",

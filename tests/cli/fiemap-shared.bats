@@ -133,9 +133,9 @@ fiemap_shared_json() {
     run -0 fiemap_shared_json --why --only shared "$MNT/quarters"
     expect_json '.["fiemap-shared"][0].decisions | add' 1
     run -1 fiemap_shared --only both "$MNT/quarters"
-    [[ $output = *"--only knows shared and exclusive, not 'both'"* ]]
+    [[ $output = *"invalid value for --only: 'both' (expected shared or exclusive)"* ]]
     run -1 fiemap_shared --only shared "$MNT/quarters"
-    [[ $output = *"--only restricts --extents, --owners and --why"* ]]
+    [[ $output = *"--only needs --extents, --owners or --why"* ]]
 }
 
 @test "--owners names who else holds the extents" {
@@ -279,7 +279,7 @@ repeat() {
         [[ $output = *"invalid range '$range'"* ]] || fail "'$range': $output"
     done
     run -1 fiemap_shared --range 1M:0 "$MNT/file"
-    [ "$output" = "ERROR: invalid range '1M:0': OFFSET:LENGTH expected, as 0:1M, with a LENGTH above 0" ]
+    [ "$output" = "ERROR: invalid range '1M:0' (expected OFFSET:LENGTH, for example 0:1M, with LENGTH above 0)" ]
 }
 
 # -- what is not written yet --
@@ -412,7 +412,7 @@ repeat() {
     run -1 fiemap_shared --files0-from="$MNT"
     [ "$output" = "ERROR: cannot read the paths from '$MNT': Is a directory" ]
     run -1 fiemap_shared --files0-from=/dev/null "$MNT/file"
-    [[ $output = *"--files0-from and paths exclude each other"* ]]
+    [[ $output = *"--files0-from cannot be combined with paths"* ]]
 }
 
 # -- JSON --
@@ -631,7 +631,7 @@ expect_errors() {
     [[ $stderr = *"ERROR: --owners and --why need CAP_SYS_ADMIN (root)"* ]]
     expect_line " *4194304 +0 +4194304 .* total"
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --cold "$MNT/file"
-    [[ $stderr = *"ERROR: --cold must write to /proc/sys/vm/drop_caches, which needs root"* ]]
+    [[ $stderr = *"ERROR: --cold needs root to write to /proc/sys/vm/drop_caches"* ]]
     expect_line "Warm: .*"
     refuse_line "Cold: .*"
 }
@@ -904,7 +904,7 @@ replace_files() {
     run -0 "$FASTPATH" fiemap-shared "$MNT/file" --format json
     expect_json .total.file_count 1
     run -1 "$FASTPATH" --format xml fiemap-shared "$MNT/file"
-    [[ $output = *"unknown format 'xml': text or json expected"* ]]
+    [[ $output = *"unknown format 'xml' (expected text or json)"* ]]
 }
 
 @test "usage errors exit with 1" {
@@ -917,7 +917,7 @@ replace_files() {
     run -1 "$FASTPATH" --nonsense
     run -1 "$FASTPATH" fiemap-shared --range
     run -1 "$FASTPATH" fiemap-shared -s --extents "$MNT/file"
-    [[ $output = *"--summarize leaves no room"* ]]
+    [[ $output = *"--summarize cannot be combined"* ]]
 }
 
 @test "a name that begins with a dash comes behind --" {

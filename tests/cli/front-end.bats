@@ -433,7 +433,7 @@ our_names() {
 }
 
 @test "it does not execute itself" {
-    local refusal="ERROR: '$BTRFS_PROGRAM' should be btrfs-progs, but is this front end itself"
+    local refusal="ERROR: '$BTRFS_PROGRAM' is this front end itself, not btrfs-progs"
     local name=${BTRFS_PROGRAM##*/}
     cp "$FRONT_END" front
 

@@ -270,7 +270,7 @@ commits_done() {
     expect_line 'Total: .* in fsync, of .*'
     expect_line 'Commits: [0-9]+ of the file system, in .*'
     # shellcheck disable=SC2154 # bats' run sets it
-    grep -q "^WARNING: making 10000 empty files for a while in '$DIR/" <<<"$stderr"
+    grep -q "^WARNING: making 10000 temporary empty files in '$DIR/" <<<"$stderr"
     expect_nothing_left
 }
 

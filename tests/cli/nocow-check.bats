@@ -220,7 +220,7 @@ prove_nocow() {
 @test "without privilege nothing is guessed" {
     run -0 --separate-stderr as_nobody "$MNT/program" --format json nocow-check -e \
         "$MNT/nocow" "$MNT/prealloc" "$MNT/cloned" "$MNT/hole" "$MNT/tiny"
-    [ "$stderr" = "WARNING: without CAP_SYS_ADMIN (root) only what flags and FIEMAP tell is known" ]
+    [ "$stderr" = "WARNING: without CAP_SYS_ADMIN (root) the answers come from inode flags and FIEMAP alone" ]
     expect_json 'any(."nocow-check"[]; .complete)' false
     expect_json '[."nocow-check"[0].ranges[] | [.nocow, .reason, .has_csums]] | tostring' '[[null,"unknown",null]]'
     expect_json '[."nocow-check"[1].ranges[] | [.nocow, .reason]] | tostring' \
@@ -427,7 +427,7 @@ searches() {
     run -1 nocow_check --no-such-option "$MNT/cow"
     for option in --scratch=nocow --size=4M --seconds=1 --engine=builtin; do
         run -1 --separate-stderr nocow_check "$option" "$MNT/cow"
-        [ "$stderr" = "ERROR: --scratch, --size, --seconds and --engine are for --exercise, which is not given" ]
+        [ "$stderr" = "ERROR: --scratch, --size, --seconds and --engine need --exercise" ]
         run -0 nocow_check "$option" --help
     done
     run -0 nocow_check --help
@@ -470,7 +470,7 @@ used_bytes() {
     for scratch in prealloc nocow; do
         run -0 --separate-stderr nocow_check_json --exercise "$MNT/within" --seconds 1 --size 32M \
             --scratch "$scratch" --engine builtin
-        [ "$stderr" = "WARNING: writing up to 1 seconds to a scratch file of 32.00MiB without a name in '$MNT/within'" ]
+        [ "$stderr" = "WARNING: writing for up to 1 seconds to an unnamed scratch file of 32.00MiB in '$MNT/within'" ]
         expect_json .exercise.scratch "$scratch"
         expect_json .exercise.engine builtin
         expect_json '.exercise.writes > 0 and .exercise.elapsed_ns > 0' true
@@ -522,7 +522,7 @@ used_bytes() {
 @test "--exercise: without fio" {
     mkdir "$MNT/within"
     run -1 --separate-stderr without_fio "$FASTPATH" nocow-check -q --exercise "$MNT/within" --engine fio
-    [ "$stderr" = "ERROR: fio is not installed; --engine builtin works without" ]
+    [ "$stderr" = "ERROR: fio is not installed; use --engine builtin" ]
     run -0 without_fio "$FASTPATH" nocow-check -q --exercise "$MNT/within" --seconds 1 --size 4M
     expect_line "Exercise: prealloc by builtin"
     # one that fails

@@ -367,10 +367,10 @@ tree_bytes() {
     run -1 --separate-stderr send_reada --decode "$damaged"
     [ "$stderr" = "ERROR: damaged stream '$damaged' at byte 0: it is empty" ] || fail "$stderr"
     run -1 --separate-stderr send_reada --decode "$FASTPATH"
-    [ "$stderr" = "ERROR: damaged stream '$FASTPATH' at byte 0: no send stream begins here" ] || fail "$stderr"
+    [ "$stderr" = "ERROR: damaged stream '$FASTPATH' at byte 0: this is not the beginning of a send stream" ] || fail "$stderr"
     cat "$stream" "$FASTPATH" >"$damaged"
     run -1 --separate-stderr send_reada --decode "$damaged"
-    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $size: no send stream begins here" ] || fail "$stderr"
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $size: this is not the beginning of a send stream" ] || fail "$stderr"
 }
 
 # -- what goes wrong --
@@ -438,14 +438,14 @@ expect_error() {
     [[ $stderr == *" send-reada: exactly 1 argument expected, 0 given" ]] || fail "$stderr"
     run -1 --separate-stderr send_reada "$MNT/first" "$MNT/second"
     [[ $stderr == *" send-reada: exactly 1 argument expected, 2 given" ]] || fail "$stderr"
-    expect_error "unknown protocol '4': 0 to 3 expected" --proto 4 "$MNT/first"
-    expect_error "unknown protocol '1x': 0 to 3 expected" --proto 1x "$MNT/first"
+    expect_error "unknown protocol '4' (expected 0 to 3)" --proto 4 "$MNT/first"
+    expect_error "unknown protocol '1x' (expected 0 to 3)" --proto 1x "$MNT/first"
     expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
-    expect_error "invalid number of passes '0': 1 to 1000 expected" --passes 0 "$MNT/first"
-    expect_error "invalid number of files '1001': 1 to 1000 expected" --top 1001 "$MNT/first"
-    expect_error "--estimate leaves no room for other reports" --estimate --data "$MNT/first"
-    expect_error "--decode sends nothing: no subvolume expected" --decode x "$MNT/first"
-    expect_error "--decode leaves no room for options of sending" --decode x --cold
+    expect_error "invalid number of passes '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
+    expect_error "invalid number of files '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
+    expect_error "--estimate cannot be combined with other reports" --estimate --data "$MNT/first"
+    expect_error "--decode cannot be combined with a subvolume" --decode x "$MNT/first"
+    expect_error "--decode cannot be combined with options for sending" --decode x --cold
     expect_error "cannot open 'missing': No such file or directory" --decode missing
     expect_error "cannot read '$MNT/directory': Is a directory" --decode "$MNT/directory"
 }
@@ -457,7 +457,7 @@ expect_error() {
     run -0 send_reada_json --proto 0 "$MNT/stranger-1"
     expect_json '.["send-reada"].protocol' $((newest < 3 ? newest : 3))
     ((newest < 3)) || skip "this kernel knows them all"
-    expect_error "this kernel does not know protocol 3, but up to $newest" --proto 3 "$MNT/first"
+    expect_error "this kernel does not support protocol 3, only up to $newest" --proto 3 "$MNT/first"
 }
 
 @test "Ctrl-C ends it and leaves nothing" {

@@ -232,7 +232,7 @@ expect_nothing_left() {
     folder_with 65534
     run --separate-stderr as_nobody "$MNT/program" status --measure "$MNT/folder"
     [ "$status" -eq 0 ]
-    [ "$stderr" = "WARNING: making some thousand files and subvolumes for a while in '$MNT/folder'" ] || fail "$stderr"
+    [ "$stderr" = "WARNING: making some thousand temporary files and subvolumes in '$MNT/folder'" ] || fail "$stderr"
     expect_line "Measured: '$MNT/folder'"
     expect_line 'fiemap-leaf +[0-9.]+ +<[0-9.]+ +>[0-9.]+ +(present|absent|unclear) +whether .*'
     expect_line 'Not measured: send-reada: mounting an image needs root'
@@ -264,7 +264,7 @@ loops_below() {
     wait "$pid"
     output=$(cat "$BATS_TEST_TMPDIR/output")
     [ "$(cat "$BATS_TEST_TMPDIR/errors")" = \
-        "WARNING: making an image, and some thousand files and subvolumes in it, for a while in 'folder'" ]
+        "WARNING: making an image with some thousand temporary files and subvolumes in 'folder'" ]
     expect_line 'nocow-csum +[0-9.]+ +<[0-9.]+ .*'
     # There was one indeed.
     [ -s "$BATS_TEST_TMPDIR/loops" ]

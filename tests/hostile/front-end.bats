@@ -46,7 +46,7 @@ with_script() {
 expect_refused() {
     [ -z "$output" ] || fail "$output"
     # shellcheck disable=SC2154 # bats' run sets it
-    [ "$stderr" = "ERROR: '$BTRFS_PROGRAM' should be btrfs-progs, but calls this front end again" ] ||
+    [ "$stderr" = "ERROR: '$BTRFS_PROGRAM' calls this front end again; it is not btrfs-progs" ] ||
         fail "$stderr"
 }
 
@@ -189,7 +189,7 @@ expect_no_start() {
 }
 
 @test "what cannot be done at the start is told" {
-    local closed='cannot take the place of a standard file that is closed: Too many open files'
+    local closed='cannot replace a closed standard file: Too many open files'
 
     NO_FILES=1 expect_no_start failing-program "$closed"
     NO_FILES=1 expect_no_start failing-front-end "$closed"

@@ -106,7 +106,7 @@ expect_refused() {
         expect_refused "$DIR/$name" 'File exists'
     done
     for name in directory/new chain/new ./directory/../directory/new; do
-        expect_said "$DIR/$name" "another user's symbolic link is on the way to '$DIR/$name'"
+        expect_said "$DIR/$name" "the path has a symbolic link of another user: '$DIR/$name'"
     done
     run -1 --separate-stderr log_stats -q --files 10 --format json --json-samples "$DIR/chain/new" "$OTHER"
     expect_json '.["log-stats"].error' 'Permission denied'

@@ -297,7 +297,7 @@ empty_folder() {
         [ "$vanished" -gt 0 ]
         [ $(($(json .total.file_count) + vanished)) -le $MANY ]
         [ "$stderr" = "WARNING: $vanished files or directories were deleted, renamed or replaced\
- before they could be looked at" ]
+ before they could be examined" ]
     done
 }
 

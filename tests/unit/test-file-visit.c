@@ -124,9 +124,9 @@ static void test_warning_of_vanished(void **state)
 	(void)state;
 	assert_warning(0, "");
 	assert_warning(1, "WARNING: 1 file or directory was deleted, renamed or replaced before "
-			  "it could be looked at\n");
+			  "it could be examined\n");
 	assert_warning(2, "WARNING: 2 files or directories were deleted, renamed or replaced "
-			  "before they could be looked at\n");
+			  "before they could be examined\n");
 }
 
 int main(void)
