@@ -7,19 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <linux/magic.h>
-
 #include "base/cleanup.h"
-#include "base/filesystem-type.h"
 #include "base/interrupts.h"
 #include "base/name-escape.h"
 #include "commands.h"
 #include "fs/counters.h"
 #include "probe/feature-measure.h"
 #include "probe/feature-status.h"
+#include "ui/directory.h"
 #include "ui/file-visit.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -184,23 +181,6 @@ static void read_counters(struct report *report)
 	report->status = STATUS_ERROR;
 }
 
-/* Returns a descriptor, or -1 where that is no directory on btrfs, and complains. */
-static int open_directory(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct statfs filesystem;
-
-	if (fd < 0) {
-		error_path("cannot open", path, -errno);
-		return -1;
-	}
-	if (fstatfs(fd, &filesystem) == 0 && filesystem_has_type(&filesystem, BTRFS_SUPER_MAGIC))
-		return fd;
-	error_path("not a btrfs filesystem:", path, 0);
-	close(fd);
-	return -1;
-}
-
 static void announce(const struct arguments *arguments)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(arguments->measure);
@@ -268,7 +248,7 @@ static void measure_each(struct report *report, int directory_fd)
 
 static void measure_features(struct report *report)
 {
-	CLEANUP_CLOSE int fd = open_directory(report->arguments->measure);
+	CLEANUP_CLOSE int fd = directory_open(report->arguments->measure);
 
 	if (fd < 0) {
 		report->status = STATUS_ERROR;
