@@ -15,33 +15,31 @@ const struct command commands[] = {
 	{
 		.name = "fiemap-shared",
 		.arguments = "[OPTION...] PATH...",
-		.summary = "Tell which extents are shared, with whom, and what the check costs",
+		.summary = "Show which extents are shared, with whom, and how long the check takes",
 		.run = fiemap_shared_run,
 	},
 	{
 		.name = "seek-map",
 		.arguments = "[OPTION...] PATH...",
-		.summary =
-			"Tell where a file has data and where holes, and what finding them costs",
+		.summary = "Show where a file has data and holes, and how long finding them takes",
 		.run = seek_map_run,
 	},
 	{
 		.name = "log-stats",
 		.arguments = "[OPTION...] DIR",
-		.summary =
-			"Tell how long fsyncs of a growing directory take, and what was committed",
+		.summary = "Show how long fsyncs of a growing directory take, and what they commit",
 		.run = log_stats_run,
 	},
 	{
 		.name = "nocow-check",
 		.arguments = "[OPTION...] PATH...",
-		.summary = "Tell which writes to a file go in place, which are copied, and why",
+		.summary = "Show which writes to a file go in place, which are copied, and why",
 		.run = nocow_check_run,
 	},
 	{
 		.name = "send-reada",
 		.arguments = "[OPTION...] SUBVOL",
-		.summary = "Tell what a send consists of, what it reads, and how large it would be",
+		.summary = "Show what a send consists of, what it reads, and how large it would be",
 		.run = send_reada_run,
 	},
 	{
@@ -49,7 +47,7 @@ const struct command commands[] = {
 		.inspect_name = "fastpath-status",
 		.arguments = "[OPTION...] [PATH]",
 		.summary =
-			"Tell which of the optimised paths the kernel has, and how that is known",
+			"Show which of the optimised paths the kernel has, and how that is known",
 		.run = status_run,
 	},
 };
@@ -159,7 +157,7 @@ static const struct argp main_argp = {
 	.parser = parse,
 	.children = global_argp_children,
 	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
-	.doc = "Exercise btrfs' optimised paths on a real file system and report what they cost."
+	.doc = "Exercise btrfs' optimised paths on a real file system and report the time they take."
 	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8) or "
 	       "btrfs-fastpath-status(8).",
 	.help_filter = help_filter,

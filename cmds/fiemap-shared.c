@@ -32,19 +32,21 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
-	{ "extents", 'e', NULL, 0, "A row per extent: offset, bytenr, length and flags", 1 },
-	{ "owners", 'o', NULL, 0, "Who else holds the extents (root)", 1 },
-	{ "why", OPTION_WHY, NULL, 0, "How the kernel can decide whether they are shared (root)",
+	{ "extents", 'e', NULL, 0, "Print a row for each extent: offset, bytenr, length and flags",
 	  1 },
+	{ "owners", 'o', NULL, 0, "Print the other files that refer to the extents (root)", 1 },
+	{ "why", OPTION_WHY, NULL, 0,
+	  "Print how the kernel can decide whether the extents are shared (root)", 1 },
 	{ "only", OPTION_ONLY, "shared|exclusive", 0,
-	  "Restrict --extents, --owners and --why to such extents", 1 },
+	  "Restrict --extents, --owners and --why to these extents", 1 },
 	{ "timing", OPTION_TIMING, NULL, 0,
-	  "What mapping costs, and what the check for shared extents costs on top", 1 },
+	  "Print the time for mapping, and the additional time for the check for shared extents",
+	  1 },
 	{ "cold", OPTION_COLD, NULL, 0,
-	  "As --timing, and first write back, drop all caches and time it cold (root)", 1 },
-	{ "map", OPTION_MAP, NULL, 0, "The file from start to end as a line of blocks", 1 },
-	{ "summarize", 's', NULL, 0, "The total alone", 1 },
-	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before mapping it", 1 },
+	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 1 },
+	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
+	{ "summarize", 's', NULL, 0, "Print only the total", 1 },
+	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
 	{ 0 },
 };
 
@@ -127,10 +129,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = file_argp_children,
 	.args_doc = "PATH...",
-	.doc = "Tell which extents of a file on btrfs are shared, with whom, and what the check "
-	       "costs.\vWithout options: a row per file, as btrfs filesystem du counts, and a "
-	       "total. What needs root says so; everything else works for any file that can be "
-	       "read.",
+	.doc = "Show which extents of a file on btrfs are shared, with whom, and how long the "
+	       "check takes.\vWithout options there is a row for each file, counted as btrfs "
+	       "filesystem du counts, and a total. Options that need root say so; the others "
+	       "work for every file that you can read.",
 };
 
 /* -- the whole run -- */

@@ -71,19 +71,19 @@ enum {
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to do:", 1 },
 	{ "files", OPTION_FILES, "N", 0, "Make this many empty files (10000)", 1 },
-	{ "every", OPTION_EVERY, "N", 0, "Fsync the directory after every Nth (100)", 1 },
+	{ "every", OPTION_EVERY, "N", 0, "Call fsync after every N files (100)", 1 },
 	{ "interval", OPTION_INTERVAL, "SECONDS", 0,
-	  "Sleep after each fsync; with --watch: from row to row (1)", 1 },
+	  "Sleep this long after each fsync; with --watch, between two rows (1)", 1 },
 	{ "commit-between", OPTION_COMMIT_BETWEEN, NULL, 0,
 	  "Commit after each fsync, so that the next one is the first of its transaction", 1 },
 	{ "watch", OPTION_WATCH, NULL, 0,
-	  "Do nothing but follow the file system's commits, until interrupted", 1 },
+	  "Only report the commits of the file system, until interrupted", 1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
 	{ "json-samples", OPTION_JSON_SAMPLES, "FILE", 0,
-	  "Also write each fsync to a new FILE, as a line of JSON", 2 },
-	{ "check", OPTION_CHECK, NULL, 0, "Exit with 64 if the 99th percentile is above --max-ms",
-	  2 },
-	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit of --check", 2 },
+	  "Also write a line of JSON for each fsync to a new FILE", 2 },
+	{ "check", OPTION_CHECK, NULL, 0,
+	  "Exit with status 64 if the 99th percentile is above --max-ms", 2 },
+	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit for --check", 2 },
 	{ 0 },
 };
 
@@ -197,10 +197,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = global_argp_children,
 	.args_doc = "DIR",
-	.doc = "Tell how long an fsync of a directory on btrfs takes while it grows, and whether "
-	       "the log was written or the whole transaction committed.\vFiles are made in a "
-	       "folder of its own in DIR, and removed again, after Ctrl-C and after errors, too. "
-	       "It needs no privilege but to write in DIR.",
+	.doc = "Show how long fsyncs of a growing directory on btrfs take, and whether they "
+	       "wrote the log or committed the whole transaction.\vThe files are made in a new "
+	       "folder in DIR, and removed at the end, even after Ctrl-C and after errors. The "
+	       "only permission needed is to write in DIR.",
 };
 
 /* -- the whole run -- */

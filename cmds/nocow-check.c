@@ -53,19 +53,22 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
-	{ "extents", 'e', NULL, 0, "A row per range: what becomes of the next write, and why", 1 },
-	{ "summary", 's', NULL, 0, "The sums of all files alone, a row per reason", 1 },
+	{ "extents", 'e', NULL, 0,
+	  "Print a row for each range: what happens to the next write, and why", 1 },
+	{ "summary", 's', NULL, 0, "Print only the sums of all files, a row for each reason", 1 },
 	{ "check", OPTION_CHECK, NULL, 0,
-	  "Exit with 64 if a NOCOW file would be copied anywhere or has checksums (root)", 1 },
-	{ "sync", OPTION_SYNC, NULL, 0, "Write each file's data back before looking at it", 1 },
-	{ NULL, 0, NULL, 0, "Random direct writes, and proof where they went:", 2 },
-	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to a scratch file without a name in DIR",
-	  2 },
+	  "Exit with status 64 if any part of a NOCOW file would be copied or has checksums (root)",
+	  1 },
+	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
+	{ NULL, 0, NULL, 0, "Random direct writes, and a proof of their place:", 2 },
+	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to an unnamed scratch file in DIR", 2 },
 	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0,
-	  "Preallocated, each block written once (the default), or NOCOW", 2 },
-	{ "size", OPTION_SIZE, "SIZE", 0, "Of the scratch file (256M)", 2 },
-	{ "seconds", OPTION_SECONDS, "N", 0, "For how long (10)", 2 },
-	{ "engine", OPTION_ENGINE, "fio|builtin", 0, "What writes (fio, if it is installed)", 2 },
+	  "The kind of scratch file: preallocated, with each block written once (the default), or NOCOW",
+	  2 },
+	{ "size", OPTION_SIZE, "SIZE", 0, "The size of the scratch file (256M)", 2 },
+	{ "seconds", OPTION_SECONDS, "N", 0, "Write for N seconds (10)", 2 },
+	{ "engine", OPTION_ENGINE, "fio|builtin", 0,
+	  "Choose the program that writes (fio if it is installed)", 2 },
 	{ 0 },
 };
 
@@ -180,9 +183,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = file_argp_children,
 	.args_doc = "PATH...",
-	.doc = "Tell of each range of a file on btrfs whether the next write goes in place or is "
-	       "copied, and why.\vWithout options: a row per file, and a total. Without root the "
-	       "answer is partly unknown, and says so.",
+	.doc = "Show for each range of a file on btrfs whether the next write goes in place or "
+	       "is copied, and why.\vWithout options there is a row for each file, and a "
+	       "total. Without root a part of the answers is unknown.",
 };
 
 /* -- the whole run -- */

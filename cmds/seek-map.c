@@ -36,20 +36,23 @@ enum {
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
 	{ "fiemap", OPTION_FIEMAP, NULL, 0,
-	  "Also what FIEMAP says: regular, inline, prealloc, delalloc or hole", 1 },
-	{ "map", OPTION_MAP, NULL, 0, "The file from start to end as a line of blocks", 1 },
-	{ "qemu", OPTION_QEMU, NULL, 0, "The segments alone, as qemu-img map --output=json", 1 },
-	{ "summarize", 's', NULL, 0, "The sums of each file, without its segments", 1 },
+	  "Also show the kind of extent by FIEMAP: regular, inline, prealloc, delalloc or hole",
+	  1 },
+	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
+	{ "qemu", OPTION_QEMU, NULL, 0,
+	  "Print only the segments, in the form of qemu-img map --output=json", 1 },
+	{ "summarize", 's', NULL, 0, "Print the sums of each file, without its segments", 1 },
 	{ "check", OPTION_CHECK, "data", OPTION_ARG_OPTIONAL,
-	  "Whether FIEMAP agrees; with data also whether holes read as zeros", 1 },
-	{ NULL, 0, NULL, 0, "What it costs:", 2 },
-	{ "timing", OPTION_TIMING, NULL, 0, "How long the lseek calls take", 2 },
-	{ "histogram", OPTION_HISTOGRAM, NULL, 0, "As --timing, and how the times are spread", 2 },
+	  "Check whether FIEMAP agrees; with data, also whether holes read as zeros", 1 },
+	{ NULL, 0, NULL, 0, "How long it takes:", 2 },
+	{ "timing", OPTION_TIMING, NULL, 0, "Print how long the lseek calls take", 2 },
+	{ "histogram", OPTION_HISTOGRAM, NULL, 0,
+	  "Like --timing, and also print a histogram of the times", 2 },
 	{ "cold", OPTION_COLD, NULL, 0,
-	  "As --timing, and first write back, drop all caches and time it cold (root)", 2 },
+	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 2 },
 	{ "reopen", OPTION_REOPEN, NULL, 0,
-	  "As --timing, and without what the kernel remembers from call to call", 2 },
-	{ "repeat", OPTION_REPEAT, "N", 0, "As --timing, medians of N walks", 2 },
+	  "Like --timing, and also open the file anew for each call", 2 },
+	{ "repeat", OPTION_REPEAT, "N", 0, "Like --timing, with the medians of N walks", 2 },
 	{ 0 },
 };
 
@@ -138,10 +141,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = file_argp_children,
 	.args_doc = "PATH...",
-	.doc = "Tell where a file on btrfs has data and where holes, as lseek finds them, and what "
-	       "finding them costs.\vWithout options: a row per segment, data or hole, and the "
-	       "file's sums. Nothing is written back, unless --cold is given. Only --cold needs "
-	       "root; everything else works for any file that can be read.",
+	.doc = "Show where a file on btrfs has data and where it has holes, as lseek finds "
+	       "them, and how long finding them takes.\vWithout options there is a row for "
+	       "each segment, data or hole, and the sums of the file. Only --cold writes data "
+	       "back and needs root; the other options work for every file that you can read.",
 };
 
 /* -- the whole run -- */

@@ -67,22 +67,28 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to send, as btrfs send has it:", 1 },
-	{ "parent", 'p', "PARENT", 0, "The changes since this snapshot alone", 1 },
-	{ "clone-src", 'c', "CLONE", 0, "What may be cloned from this snapshot is; repeatable", 1 },
-	{ "proto", OPTION_PROTO, "N", 0, "By this protocol (1), 0: the kernel's newest", 1 },
+	{ "parent", 'p', "PARENT", 0, "Send only the changes since this snapshot", 1 },
+	{ "clone-src", 'c', "CLONE", 0,
+	  "Clone data that this snapshot has; can be given several times", 1 },
+	{ "proto", OPTION_PROTO, "N", 0, "Use protocol N (1); 0 is the newest of the kernel", 1 },
 	{ "compressed-data", OPTION_COMPRESSED, NULL, 0,
-	  "Data as it is compressed; from protocol 2 on", 1 },
-	{ "data", OPTION_DATA, NULL, 0, "File data, too, which has to be read then", 1 },
+	  "Send compressed data as it is on disk; needs protocol 2", 1 },
+	{ "data", OPTION_DATA, NULL, 0, "Send the file data, too, which has to be read from disk",
+	  1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
-	{ "estimate", OPTION_ESTIMATE, NULL, 0, "The size of the stream with data, alone", 2 },
-	{ "top", OPTION_TOP, "N", 0, "Also the N files with the most bytes in the stream", 2 },
+	{ "estimate", OPTION_ESTIMATE, NULL, 0, "Print only the size of the stream with data", 2 },
+	{ "top", OPTION_TOP, "N", 0, "Also print the N files with the most bytes in the stream",
+	  2 },
 	{ "decode", OPTION_DECODE, "FILE", 0,
-	  "A stream in FILE, or - for standard input; sends nothing", 2 },
-	{ NULL, 0, NULL, 0, "How:", 3 },
-	{ "cold", OPTION_COLD, NULL, 0, "Write back and drop all caches first (root)", 3 },
-	{ "passes", OPTION_PASSES, "N", 0, "N times; with --cold all but the first one warm", 3 },
-	{ "progress", OPTION_PROGRESS, NULL, 0, "Show progress even if this is no terminal", 3 },
-	{ "no-progress", OPTION_NO_PROGRESS, NULL, 0, "Show none on a terminal", 3 },
+	  "Read a stream from FILE (-: standard input) instead of sending", 2 },
+	{ NULL, 0, NULL, 0, "How to send:", 3 },
+	{ "cold", OPTION_COLD, NULL, 0, "First write back and drop all caches (root)", 3 },
+	{ "passes", OPTION_PASSES, "N", 0, "Send N times; with --cold only the first pass is cold",
+	  3 },
+	{ "progress", OPTION_PROGRESS, NULL, 0,
+	  "Show progress even if standard error is not a terminal", 3 },
+	{ "no-progress", OPTION_NO_PROGRESS, NULL, 0, "Show no progress, not even on a terminal",
+	  3 },
 	{ 0 },
 };
 
@@ -199,11 +205,10 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = global_argp_children,
 	.args_doc = "SUBVOL\n--decode FILE",
-	.doc = "Tell what a btrfs send of a read-only subvolume consists of, what it reads from the "
-	       "devices, and how large it would be.\vThe kernel sends, and the stream is decoded "
-	       "as it comes and written nowhere. Without --data it has no file data, which is "
-	       "enough to tell how large it would be with it. Sending needs root; --decode does "
-	       "not.",
+	.doc = "Show what a btrfs send of a read-only subvolume consists of, what it reads "
+	       "from the devices, and how large it would be.\vThe kernel sends, and the stream "
+	       "is decoded and discarded. Without --data the kernel leaves out the file data, "
+	       "and the size with the data is computed. Sending needs root; --decode does not.",
 };
 
 /* -- sending -- */

@@ -42,8 +42,8 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ "measure", OPTION_MEASURE, "DIR", 0,
-	  "Also see the features at work, in files made for that in DIR on btrfs", 1 },
-	{ "check", OPTION_CHECK, NULL, 0, "Exit with 64 if a feature is absent", 1 },
+	  "Also measure the features, with temporary files in DIR on btrfs", 1 },
+	{ "check", OPTION_CHECK, NULL, 0, "Exit with status 64 if a feature is absent", 1 },
 	{ 0 },
 };
 
@@ -86,8 +86,9 @@ static const struct argp argp = {
 	.parser = parse,
 	.children = global_argp_children,
 	.args_doc = "[PATH]",
-	.doc = "Tell which of the five optimised paths of btrfs the running kernel has, and how that "
-	       "is known; for PATH, on btrfs, also what the kernel has counted of them.",
+	.doc = "Show which of the five optimised paths of btrfs the running kernel has, and "
+	       "how that is known. With PATH, on btrfs, also show the counters of the kernel "
+	       "for this file system.",
 };
 
 /* -- what is found out -- */
@@ -185,8 +186,8 @@ static void announce(const struct arguments *arguments)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(arguments->measure);
 
-	warning("making %ssome thousand temporary files and subvolumes in %s",
-		geteuid() == 0 ? "an image with " : "", quoted);
+	warning("making %s thousand temporary files and subvolumes in %s",
+		geteuid() == 0 ? "an image with some" : "some", quoted);
 }
 
 static void complain_of_measuring(const struct report *report, enum feature_id id, int err,

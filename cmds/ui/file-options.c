@@ -22,8 +22,9 @@ enum {
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to look at:", GROUP },
 	{ "range", OPTION_RANGE, "OFFSET:LENGTH", 0,
-	  "This part of each file; K, M, G and so on are understood", GROUP },
-	{ "recursive", 'r', NULL, 0, "All regular files in directories, within the mount", GROUP },
+	  "Look at this part of each file; suffixes K, M, G and so on", GROUP },
+	{ "recursive", 'r', NULL, 0, "Look at all regular files in directories, within the mount",
+	  GROUP },
 	{ "one-file-system", 'x', NULL, 0, "With -r, stay within the subvolume", GROUP },
 	{ "files0-from", OPTION_FILES0_FROM, "FILE", 0,
 	  "Read the paths, each ended by a NUL byte, from FILE (-: standard input)", GROUP },
