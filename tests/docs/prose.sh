@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck disable=SC1091,SC2154 # what common.sh and make set
+# Spelling, by codespell; and forms that a reader has to read twice, by our own list. vale wants a binary from the net,
+# and proselint has no rules of one's own: what they know about style is not what is wrong here.
+. "$top_srcdir/tests/docs/common.sh"
+
+words=$top_srcdir/tests/docs/stumbling-words
+pages="README.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS kernel/README.md man/*.rst"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+spelled()
+{
+	codespell --config "$top_srcdir/.codespellrc" --skip '*/corpus,*.svg,*/results,*.o,*.log,*.trs' "$@"
+}
+
+# Of the sources what is written by hand.
+sources_spelled()
+{
+	cd "$top_srcdir" || return
+	# shellcheck disable=SC2086 # patterns
+	spelled $pages bench kernel cmds lib tests bash-completion quickstart configure.ac
+}
+
+# paragraphs FILE...: each on a line, with the file's name before it; of C the literals alone
+paragraphs()
+{
+	for file; do
+		case $file in
+		*.c) grep '"' "$file" | awk -v name="$file" '{ print name ": " $0 }' ;;
+		*) awk -v RS= -v name="$file" '{ gsub(/[ \t\n]+/, " "); print name ": " $0 }' "$file" ;;
+		esac
+	done
+}
+
+# read_once FILE...: no form of the list is in them
+read_once()
+{
+	paragraphs "$@" >"$scratch/paragraphs"
+	[ -s "$scratch/paragraphs" ] || { echo "nothing to read"; return 1; }
+	grep -v '^#' "$words" | while IFS='	' read -r form better allowed; do
+		sed -E "s/${allowed:-^$}//Ig" "$scratch/paragraphs" | grep -Ei "$form" | sed -E "s/^([^:]*): .*((.{40}|: .*)($form).{0,40}).*/\\1: \\2/I" |
+			sed "s|\$| -> $better|"
+	done >"$scratch/found"
+	cat "$scratch/found"
+	[ ! -s "$scratch/found" ]
+}
+
+all_read_once()
+{
+	cd "$top_srcdir" || return
+	# shellcheck disable=SC2086 # patterns
+	read_once $pages cmds/*.c cmds/ui/*.c lib/*/*.c
+}
+
+finds()
+{
+	! "$@"
+}
+
+case $words in
+/*) ;;
+*) words=$PWD/$words top_srcdir=$(cd "$top_srcdir" && pwd) ;;
+esac
+
+printf 'A %s%s with an error.\n' sent ance >"$scratch/misspelled"
+printf 'It looks at what is\nbehind the first leaf.\n\nNothing is left behind.\n' >"$scratch/stumbling"
+echo 'error("--estimate leaves no room for other reports");' >"$scratch/stumbling.c"
+echo "It looks at the leaves after the first one, and nothing is left behind." >"$scratch/plain"
+
+if command -v codespell >/dev/null; then
+	check "codespell finds no error" sources_spelled
+	check "codespell finds one that was planted" finds spelled "$scratch/misspelled"
+else
+	skip "codespell finds no error" "codespell is not installed"
+fi
+check "no sentence has to be read twice for a form of the list" all_read_once
+check "a planted sentence is found" finds read_once "$scratch/stumbling"
+check "a planted message is found" finds read_once "$scratch/stumbling.c"
+check "a plain sentence is left alone" read_once "$scratch/plain"
+finish
