@@ -118,22 +118,20 @@ int table_error(const struct table *table)
 }
 
 /* Only the first of several is kept. */
-static int keep_error(struct table *table, int ret)
+static void keep_error(struct table *table, int ret)
 {
 	if (!table->error && ret < 0)
 		table->error = ret;
-	return table->error;
 }
 
 /* -- the first rows -- */
 
-static int begin_first_row(struct table *table)
+static void begin_first_row(struct table *table)
 {
 	table->row = scols_table_new_line(table->first_rows, NULL);
 	if (!table->row)
-		return -ENOMEM;
+		keep_error(table, -ENOMEM);
 	table->row_count++;
-	return 0;
 }
 
 static void print_first_rows(struct table *table)
@@ -245,44 +243,43 @@ static size_t display_width(const char *text)
 
 /* -- both -- */
 
-int table_begin_row(struct table *table)
+void table_begin_row(struct table *table)
 {
 	if (table->row_count == LAID_OUT_ROWS_MAX && table->first_rows)
 		print_first_rows(table);
 	if (table->error)
-		return table->error;
+		return;
 
-	if (!table->first_rows)
+	if (table->first_rows)
+		begin_first_row(table);
+	else
 		end_row(table);
-	else if (begin_first_row(table) < 0)
-		return keep_error(table, -ENOMEM);
 	table->in_row = true;
 	table->column = 0;
-	return 0;
 }
 
 /* SIZE bytes of TEXT, which ends with them, printed as they are. */
-static int plain_cell(struct table *table, const char *text, size_t size)
+static void plain_cell(struct table *table, const char *text, size_t size)
 {
 	int ret;
 
 	if (table->error)
-		return table->error;
+		return;
 	if (table->first_rows)
 		ret = scols_line_set_data(table->row, table->column++, text);
 	else
 		ret = put_cell(table, text, size, size);
-	return keep_error(table, ret);
+	keep_error(table, ret);
 }
 
 /* libsmartcols 2.38 never ends on what is not in the locale's encoding. */
-static int odd_cell(struct table *table, const char *text)
+static void odd_cell(struct table *table, const char *text)
 {
 	CLEANUP_FREE char *escaped = NULL;
 	int ret;
 
 	if (table->error)
-		return table->error;
+		return;
 	escaped = table->shows_utf8 ? escape_name(text) : escape_name_to_ascii(text);
 	if (!escaped)
 		ret = -ENOMEM;
@@ -290,27 +287,30 @@ static int odd_cell(struct table *table, const char *text)
 		ret = scols_line_set_data(table->row, table->column++, escaped);
 	else
 		ret = put_cell(table, escaped, strlen(escaped), display_width(escaped));
-	return keep_error(table, ret);
+	keep_error(table, ret);
 }
 
-int table_cell(struct table *table, const char *text)
+void table_cell(struct table *table, const char *text)
 {
-	return name_is_plain(text) ? plain_cell(table, text, strlen(text)) : odd_cell(table, text);
+	if (name_is_plain(text))
+		plain_cell(table, text, strlen(text));
+	else
+		odd_cell(table, text);
 }
 
-int table_number_cell(struct table *table, uint64_t number)
+void table_number_cell(struct table *table, uint64_t number)
 {
 	char text[DECIMAL_TEXT_SIZE];
 
-	return plain_cell(table, text, decimal_write(text, number));
+	plain_cell(table, text, decimal_write(text, number));
 }
 
-int table_size_cell(struct table *table, uint64_t bytes, struct size_format format)
+void table_size_cell(struct table *table, uint64_t bytes, struct size_format format)
 {
 	char text[UNITS_TEXT_SIZE];
 
 	format_size(text, bytes, format);
-	return plain_cell(table, text, strlen(text));
+	plain_cell(table, text, strlen(text));
 }
 
 int table_flush(struct table *table)

@@ -29,15 +29,15 @@ void table_free(struct table *table);
 void table_freep(struct table **table);
 
 /*
- * Rows and cells that fail need no look: the table keeps the first error, does nothing more, and
- * tells it when it is asked. What these return is the same as table_error().
+ * A row or a cell can fail. The table then keeps the first error, does nothing more, and tells it
+ * when it is asked.
  */
-int table_begin_row(struct table *table);
+void table_begin_row(struct table *table);
 /* The next cell of the row: TEXT as escape_name() has it. */
-int table_cell(struct table *table, const char *text);
+void table_cell(struct table *table, const char *text);
 /* The same, of a number. */
-int table_number_cell(struct table *table, uint64_t number);
-int table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
+void table_number_cell(struct table *table, uint64_t number);
+void table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
 
 /* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);

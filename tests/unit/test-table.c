@@ -17,9 +17,11 @@ static const struct table_column columns[] = {
 	{ "NAME", 10, true },
 };
 
-static int add_row(struct table *table, const char *number, const char *name)
+static void add_row(struct table *table, const char *number, const char *name)
 {
-	return table_begin_row(table) || table_cell(table, number) || table_cell(table, name);
+	table_begin_row(table);
+	table_cell(table, number);
+	table_cell(table, name);
 }
 
 static void test_few_rows(void **state)
@@ -31,8 +33,9 @@ static void test_few_rows(void **state)
 	(void)state;
 	capture_begin();
 	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
-	failed |= add_row(table, "1", "one");
-	failed |= add_row(table, "1000", "a thousand and more");
+	add_row(table, "1", "one");
+	add_row(table, "1000", "a thousand and more");
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
@@ -49,7 +52,8 @@ static char *print_odd_name(void)
 
 	capture_begin();
 	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
-	failed |= add_row(table, "1", "back\\slash \033[1m \xe2\x80\xae \xff \xc3\xa4");
+	add_row(table, "1", "back\\slash \033[1m \xe2\x80\xae \xff \xc3\xa4");
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
@@ -84,9 +88,10 @@ static void test_numbers(void **state)
 	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
-	failed |= table_begin_row(table);
-	failed |= table_number_cell(table, UINT64_MAX);
-	failed |= table_size_cell(table, KIB(1) + 512, fitting);
+	table_begin_row(table);
+	table_number_cell(table, UINT64_MAX);
+	table_size_cell(table, KIB(1) + 512, fitting);
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
@@ -103,6 +108,7 @@ static void test_no_rows(void **state)
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
 	failed |= table_flush(table);
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
@@ -125,10 +131,11 @@ static void test_many_rows(void **state)
 		char number[32];
 
 		snprintf(number, sizeof(number), "%zu", i);
-		failed |= add_row(table, number, "x");
+		add_row(table, number, "x");
 		if (i % 700 == 0)
 			failed |= table_flush(table);
 	}
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
@@ -167,13 +174,14 @@ static char *print_names(const char *const *names, size_t count, size_t rows_bef
 	capture_begin();
 	failed = table_new(&table, four_columns, ARRAY_SIZE(four_columns));
 	for (size_t i = 0; i < rows_before; i++)
-		failed |= table_begin_row(table);
+		table_begin_row(table);
 	for (size_t i = 0; i < count; i++) {
-		failed |= table_begin_row(table);
-		failed |= table_number_cell(table, i);
+		table_begin_row(table);
+		table_number_cell(table, i);
 		for (size_t column = 0; column < 3; column++)
-			failed |= table_cell(table, names[i]);
+			table_cell(table, names[i]);
 	}
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
@@ -278,9 +286,9 @@ static void test_later_errors_stick(void **state)
 	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
-	failed |= add_row(table, "1", "one");
+	add_row(table, "1", "one");
 	failed |= table_flush(table);
-	failed |= add_row(table, "2", "two");
+	add_row(table, "2", "two");
 	table_cell(table, "a third cell");
 	assert_int_equal(table_error(table), -EINVAL);
 	add_row(table, "3", "three");
@@ -333,7 +341,8 @@ static void test_nothing_is_cut(void **state)
 	setenv("COLUMNS", "20", 1);
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
-	failed |= add_row(table, "18446744073709551615", name);
+	add_row(table, "18446744073709551615", name);
+	failed |= table_error(table);
 	table_free(table);
 	text = capture_end();
 	assert_int_equal(failed, 0);
