@@ -70,7 +70,7 @@ int file_report_run(struct file_report *report, const struct file_options *optio
 	if (ret == 0) {
 		progress_start(options->global->verbosity >= 0);
 		ret = report_all(report, ops, data);
-		file_visit_warn_of_vanished(&report->visit, options->global);
+		file_visit_warn_of_vanished(&report->visit);
 	}
 
 	file_options_complain(options, ret);

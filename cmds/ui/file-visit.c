@@ -65,10 +65,8 @@ void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 	visit->status = STATUS_ERROR;
 }
 
-void file_visit_warn_of_vanished(const struct file_visit *visit,
-				 const struct global_options *global)
+void file_visit_warn_of_vanished(const struct file_visit *visit)
 {
-	(void)global;
 	if (!visit->vanished_count)
 		return;
 	if (visit->vanished_count == 1)

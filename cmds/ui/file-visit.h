@@ -74,8 +74,7 @@ void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
 
 /* Warns that files vanished, if there were some. */
-void file_visit_warn_of_vanished(const struct file_visit *visit,
-				 const struct global_options *global);
+void file_visit_warn_of_vanished(const struct file_visit *visit);
 
 /*
  * Drops all caches for --cold, as cold_drop_caches(), but complains once alone.

@@ -114,7 +114,7 @@ static void assert_warning(uint64_t vanished_count, const char *expected)
 	CLEANUP_FREE char *text = NULL;
 
 	capture_begin();
-	file_visit_warn_of_vanished(&visit, NULL);
+	file_visit_warn_of_vanished(&visit);
 	text = capture_end();
 	assert_string_equal(text, expected);
 }
