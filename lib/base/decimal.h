@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * Read the decimal digits from *TEXT on, up to END, and move *TEXT behind them: numbers that the
+ * Read the decimal digits from *TEXT on, up to END, and move *TEXT after them: numbers that the
  * kernel prints, which have no blanks or signs before them and need not end in a NUL byte.
  * Returns false if there are none, or if the number is too large.
  */

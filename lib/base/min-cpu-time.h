@@ -15,7 +15,7 @@
  */
 int min_cpu_time_of(int (*call)(int fd, void *data), int fd, void *data, uint64_t *ret_ns);
 
-/* The step in which the kernel tells such times, in ns. Some virtual machines have ticks. */
+/* The step in which the kernel counts such times, in ns. Some virtual machines have ticks. */
 uint64_t min_cpu_time_step(void);
 
 #endif

@@ -41,7 +41,7 @@ struct new_file {
  */
 int new_file_open(const char *path, struct new_file *ret_file);
 
-/* What fails is told at the end. */
+/* An error is reported at the end. */
 void new_file_print(struct new_file *file, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -81,7 +81,7 @@ struct fsync_evidence {
  * the fsync came with it: as long as an fsync is writing the log in a transaction, that cannot be
  * committed, so that somebody else's commit is done after the fsync; unless it began in the
  * microseconds between the change and the fsync, which then waited for it and wrote its log in the
- * next transaction. One that lasted longer than the fsync, or with others behind it, is not
+ * next transaction. One that lasted longer than the fsync, or with others after it, is not
  * taken for the fsync's. Everything that is neither is uncertain.
  */
 enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,

@@ -8,7 +8,7 @@
 
 #include "fs/backref.h"
 
-/* The item of a data extent in the extent tree, as far as it tells who refers to the extent. */
+/* The item of a data extent in the extent tree, as far as it says who refers to the extent. */
 struct extent_item {
 	/* references in all */
 	uint64_t ref_count;
@@ -23,7 +23,7 @@ struct extent_item {
 /*
  * Decode the SIZE bytes of an item of type BTRFS_EXTENT_ITEM_KEY.
  * Returns 0, or -EPROTO if it is too short or not of a data extent.
- * Rests on struct btrfs_extent_item and the inline references behind it (linux/btrfs_tree.h).
+ * Rests on struct btrfs_extent_item and the inline references after it (linux/btrfs_tree.h).
  */
 int extent_item_parse(const void *data, size_t size, struct extent_item *ret_item);
 

@@ -13,7 +13,7 @@ struct tree_key {
 	uint64_t offset;
 };
 
-/* Less than, equal to or greater than 0 as A sorts before, with or behind B. */
+/* Less than, equal to or greater than 0 as A sorts before, equal to or after B. */
 int tree_key_compare(const struct tree_key *a, const struct tree_key *b);
 
 struct tree_batch;
@@ -40,7 +40,7 @@ int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct 
 /*
  * The next item of the answer. One too large for ROOM comes alone, with its size but without its
  * data (NULL): the kernel says how much it would have needed and copies the header.
- * Returns 1, 0 behind the last one, or -EPROTO for a broken answer, which ends the batch.
+ * Returns 1, 0 after the last one, or -EPROTO for a broken answer, which ends the batch.
  */
 int tree_batch_next(struct tree_batch *batch, struct tree_item *ret_item);
 

@@ -18,7 +18,7 @@ struct tree_item {
 
 /*
  * Decode the item at *POSITION of a search's answer, SIZE bytes long, and move
- * *POSITION behind it. BUFFER needs no alignment.
+ * *POSITION after it. BUFFER needs no alignment.
  * Returns 0, or -EPROTO if the header or the item reaches beyond SIZE.
  * Rests on struct btrfs_ioctl_search_header (linux/btrfs.h).
  */

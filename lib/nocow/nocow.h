@@ -16,7 +16,7 @@ enum nocow_fate {
 	NOCOW_COPIED,
 	/* it gets new blocks, since there are none */
 	NOCOW_NEW,
-	/* depends on what happens first, or cannot be told */
+	/* depends on what happens first, or is unknown */
 	NOCOW_UNKNOWN,
 };
 
@@ -113,11 +113,11 @@ int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
 
 /*
  * The next range, in ascending order and without gaps, holes included, up to the end of the file
- * or the last extent behind it.
+ * or the last extent after it.
  *
  * The trees lag behind memory: inode flags and references get there with a commit, and while
  * references wait for it the kernel can take an extent for shared that is not. So the answers hold
- * for what was committed before (see filesystem_commit()). FIEMAP tells of later references.
+ * for what was committed before (see filesystem_commit()). FIEMAP includes later references.
  *
  * Only what may go in place by its item is asked for in the extent tree, and in the checksum tree
  * also what may not for another reason than a missing flag.

@@ -24,7 +24,7 @@ struct feature_probe {
 
 extern const struct feature_probe feature_probes[FEATURE_COUNT];
 
-/* Whether the processor's time is told finely enough; some virtual machines tell it in ticks. */
+/* Whether CPU time is counted finely enough; some virtual machines count it in ticks. */
 bool feature_clock_is_fine(void);
 
 /* Whether it mounts an image, which needs root. */
@@ -36,7 +36,7 @@ bool feature_probe_needs_root(const struct feature_probe *probe);
  * alone may enter (probe-folder.h). Root does so, too, where images cannot be made, but only in a
  * directory in which nobody else can replace what it makes.
  * Returns 0, -EINTR after a signal that INTERRUPTS holds, -EPERM for an image without root, or a
- * negative errno as probe_image_new() and probe_folder_new(); RET_FAILURE tells what failed.
+ * negative errno as probe_image_new() and probe_folder_new(); RET_FAILURE says what failed.
  */
 int feature_measure(const struct feature_probe *probe, int directory_fd,
 		    struct interrupts *interrupts, struct feature_cost *ret_cost,

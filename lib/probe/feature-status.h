@@ -24,7 +24,7 @@ enum feature_evidence {
 struct feature_status {
 	enum feature_state state;
 	enum feature_evidence evidence;
-	/* the symbol that tells it, else NULL */
+	/* the symbol that proves it, else NULL */
 	const char *symbol;
 };
 

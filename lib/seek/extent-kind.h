@@ -7,7 +7,7 @@
 
 #include "fs/fiemap.h"
 
-/* What is behind a part of a file. */
+/* The kind of extent of a part of a file. */
 enum extent_kind {
 	EXTENT_KIND_HOLE,
 	EXTENT_KIND_REGULAR,
@@ -29,7 +29,7 @@ enum extent_kind extent_kind_of(const struct mapped_extent *extent);
 bool extent_kind_is_data(enum extent_kind kind);
 
 /*
- * The kinds of a file's parts from start to end, as FIEMAP tells them. The iterator stays the
+ * The kinds of a file's parts from start to end, as FIEMAP reports them. The iterator stays the
  * caller's and is not to be used for anything else meanwhile.
  */
 struct kind_walk {

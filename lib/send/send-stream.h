@@ -45,7 +45,7 @@ enum send_fault {
 /*
  * Reads a stream that comes in pieces of any size, or several streams one after the other, as
  * btrfs-send(8) writes them. Its memory does not depend on the size of anything in the stream.
- * Begins as { 0 }; what is behind the dashes is its own.
+ * Begins as { 0 }; the members after the dashes are private.
  */
 struct send_stream {
 	/* taken so far */
@@ -78,7 +78,7 @@ struct send_stream {
 };
 
 /*
- * The next command from *SIZE bytes at *BUFFER; both move behind what was taken.
+ * The next command from *SIZE bytes at *BUFFER; both move to the end of the command.
  * Returns 1 with a command that is as it was sent, by its length, attributes and checksum; 0 where
  * all bytes were taken and more are needed; or -EPROTO, also from then on, with FAULT set.
  * Rests on the stream format of fs/btrfs/send.h and send.c.

@@ -9,7 +9,7 @@
 
 /* Where an owner is to be found. */
 struct owner_name {
-	/* from the top level, "/" for the top level itself; NULL: deleted, or not to be told */
+	/* from the top level, "/" for the top level itself; NULL: deleted, or unknown */
 	const char *subvolume;
 	/* a directory under which the subvolume is mounted, or NULL */
 	const char *directory;

@@ -38,7 +38,7 @@ int sharing_of_file(struct fiemap_iter *iter, int fd, struct byte_range range,
 		    uint32_t fiemap_flags, struct unique_shared_bytes *set,
 		    struct sharing *ret_sharing);
 
-/* How the kernel can decide whether the data extent behind a file extent item is shared. */
+/* How the kernel can decide whether the data extent of a file extent item is shared. */
 enum share_decision {
 	/* written after the last snapshot: only the extent's own references are looked at */
 	SHARE_DECISION_GENERATION,
