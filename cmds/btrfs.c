@@ -35,7 +35,7 @@ enum {
  * place may call btrfs again, once or twice; one that does nothing else would do so without end.
  */
 static const char nesting_name[] = "BTRFS_FASTPATH_NESTING";
-#define MOST_NESTED 4
+#define NESTED_MAX 4
 
 static const char group_name[] = "inspect-internal";
 
@@ -119,7 +119,7 @@ static int count_nesting(void)
 
 static bool nested_too_deep(void)
 {
-	return nesting() > MOST_NESTED;
+	return nesting() > NESTED_MAX;
 }
 
 /* Returns 0, or the exit status where btrfs-progs is not what is there. */

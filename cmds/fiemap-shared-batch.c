@@ -13,7 +13,7 @@
 #define FILES_PER_BATCH 256
 /* Each is a descriptor, of which a process may have 1024, and some 30 batches are under way. */
 #define PLACES_PER_BATCH 16
-#define MAX_THREADS 8
+#define THREADS_MAX 8
 
 struct job {
 	struct found_file file;
@@ -129,7 +129,7 @@ static unsigned int thread_count(const struct arguments *arguments)
 
 	if (!file_options_ask_for_several(&arguments->files))
 		return 0;
-	return cpus < MAX_THREADS ? cpus : MAX_THREADS;
+	return cpus < THREADS_MAX ? cpus : THREADS_MAX;
 }
 
 static struct batch *batch_new(struct scan *scan, const struct file_walk *walk)

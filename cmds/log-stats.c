@@ -33,8 +33,8 @@
 
 #define DEFAULT_FILES 10000
 #define DEFAULT_EVERY 100
-#define MOST_FILES 100000000
-#define MOST_SECONDS 86400
+#define FILES_MAX 100000000
+#define SECONDS_MAX 86400
 /* The growth is told for as many entries. */
 #define GROWTH_STEP 1000
 
@@ -157,11 +157,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_FILES:
-		return parse_count("files", text, MOST_FILES, &arguments->files);
+		return parse_count("files", text, FILES_MAX, &arguments->files);
 	case OPTION_EVERY:
-		return parse_count("files", text, MOST_FILES, &arguments->every);
+		return parse_count("files", text, FILES_MAX, &arguments->every);
 	case OPTION_INTERVAL:
-		return parse_time("seconds", text, MOST_SECONDS, NANOSECONDS_PER_SECOND,
+		return parse_time("seconds", text, SECONDS_MAX, NANOSECONDS_PER_SECOND,
 				  &arguments->interval_ns);
 	case OPTION_COMMIT_BETWEEN:
 		arguments->commit_between = true;
@@ -176,7 +176,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->check = true;
 		return 0;
 	case OPTION_MAX_MS:
-		return parse_time("milliseconds", text, MOST_SECONDS * UINT64_C(1000),
+		return parse_time("milliseconds", text, SECONDS_MAX * UINT64_C(1000),
 				  NANOSECONDS_PER_MILLISECOND, &arguments->max_ns);
 	case ARGP_KEY_ARG:
 		arguments->directory = text;

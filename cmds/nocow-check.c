@@ -24,7 +24,7 @@
 
 #define DEFAULT_SIZE (256ULL << 20)
 #define DEFAULT_SECONDS 10
-#define MOST_SECONDS 86400
+#define SECONDS_MAX 86400
 
 /* -- options -- */
 
@@ -103,7 +103,7 @@ static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 	uint64_t size;
 
 	if (parse_size(text, &size) < 0 || !size || size % SCRATCH_BLOCK ||
-	    size > EXERCISE_LARGEST) {
+	    size > EXERCISE_SIZE_MAX) {
 		error_value("invalid size", text, " (expected a multiple of 64K up to 8G)");
 		return EINVAL;
 	}
@@ -115,7 +115,7 @@ static error_t parse_exercise_option(struct arguments *arguments, int key, const
 {
 	switch (key) {
 	case OPTION_SECONDS:
-		return parse_count("seconds", text, MOST_SECONDS, &arguments->exercise.seconds);
+		return parse_count("seconds", text, SECONDS_MAX, &arguments->exercise.seconds);
 	case OPTION_ENGINE:
 		return parse_engine(arguments, text);
 	case OPTION_SCRATCH:

@@ -38,7 +38,7 @@ static void indent(struct json_writer *json)
 {
 	static const char line[] = "\n                                ";
 
-	_Static_assert(sizeof(line) > 1 + 2 * JSON_DEPTH, "too short for the deepest level");
+	_Static_assert(sizeof(line) > 1 + 2 * JSON_DEPTH_MAX, "too short for the deepest level");
 	put(json, line, 1 + 2 * json->depth);
 }
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define JSON_DEPTH 16
+#define JSON_DEPTH_MAX 16
 #define JSON_BUFFER_SIZE 4096
 
 /*
@@ -16,7 +16,7 @@
 struct json_writer {
 	FILE *stream;
 	unsigned int depth;
-	bool has_member[JSON_DEPTH];
+	bool has_member[JSON_DEPTH_MAX];
 	/* what STREAM has not got yet */
 	size_t used;
 	char buffer[JSON_BUFFER_SIZE];

@@ -18,7 +18,7 @@
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 /* As many as the kernel follows. */
-#define MOST_LINKS 40
+#define LINKS_MAX 40
 /* Of 2^32 names the next one is free. */
 #define ATTEMPTS 16
 #define NO_FILE ((struct new_file){ .directory_fd = -1, .own_descriptors = -1, .fd = -1 })
@@ -36,7 +36,7 @@ static int check_link(int link, int *links)
 		return -ENOTDIR;
 	if (status.st_uid && status.st_uid != geteuid())
 		return -EXDEV;
-	return ++*links > MOST_LINKS ? -ELOOP : 0;
+	return ++*links > LINKS_MAX ? -ELOOP : 0;
 }
 
 static int look_up(int from_fd, const char *path, int *links);

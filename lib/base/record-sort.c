@@ -13,7 +13,7 @@
 #include "base/record-sort.h"
 #include "base/write-at.h"
 
-#define MIN_RECORDS 16
+#define RECORDS_MIN 16
 #define RUN_BUFFER_RECORDS 1024
 #define FILE_PREFIX "btrfs-fastpath-"
 
@@ -65,8 +65,8 @@ int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops 
 	sort->ops = ops;
 	sort->spill_fd = -1;
 	sort->capacity = memory / ops->record_size;
-	if (sort->capacity < MIN_RECORDS)
-		sort->capacity = MIN_RECORDS;
+	if (sort->capacity < RECORDS_MIN)
+		sort->capacity = RECORDS_MIN;
 
 	*ret_sort = sort;
 	return 0;

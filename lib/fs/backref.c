@@ -14,7 +14,7 @@
 
 /* The kernel allocates and clears what is asked for, so ask for little first. */
 #define SMALL_ANSWER (4 * 1024)
-#define LARGEST_ANSWER (16 * 1024 * 1024)
+#define ANSWER_SIZE_MAX (16 * 1024 * 1024)
 #define PATHS_ANSWER 4096
 
 #define U64_PER_REF (sizeof(struct extent_ref) / sizeof(uint64_t))
@@ -148,7 +148,7 @@ static size_t larger_answer(size_t size, uint32_t missing)
 {
 	uint64_t wanted = 2 * (uint64_t)size + missing;
 
-	return wanted < LARGEST_ANSWER ? wanted : LARGEST_ANSWER;
+	return wanted < ANSWER_SIZE_MAX ? wanted : ANSWER_SIZE_MAX;
 }
 
 int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
@@ -171,7 +171,7 @@ int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
 		if (ret < 0)
 			return ret;
 
-		if (!query->container->elem_missed || size == LARGEST_ANSWER)
+		if (!query->container->elem_missed || size == ANSWER_SIZE_MAX)
 			break;
 		size = larger_answer(size, query->container->bytes_missing);
 	}

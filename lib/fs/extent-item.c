@@ -13,7 +13,7 @@
 
 /* Some hundred items with one reference each. */
 #define ROOM (16 * 1024)
-#define MOST_AT_ONCE 256
+#define EXTENTS_AT_ONCE_MAX 256
 /* Extents farther apart than that are not neighbours. */
 #define NEAR (256ULL * 1024 * 1024)
 
@@ -174,7 +174,7 @@ static int seek(struct extent_lookup *lookup, uint64_t bytenr)
 	/* What continues may go on doing so. */
 	if (!known || bytenr - last > NEAR)
 		lookup->most = 1;
-	else if (lookup->most < MOST_AT_ONCE)
+	else if (lookup->most < EXTENTS_AT_ONCE_MAX)
 		lookup->most *= 2;
 
 	lookup->known_from = bytenr;

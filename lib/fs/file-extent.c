@@ -13,7 +13,7 @@
 #include "fs/file-extent.h"
 
 /* No item covers more, preallocated or not, so one that starts earlier cannot reach START. */
-#define LONGEST_FILE_EXTENT (256ULL * 1024 * 1024)
+#define FILE_EXTENT_LENGTH_MAX (256ULL * 1024 * 1024)
 
 struct file_extent_iter {
 	struct tree_search *search;
@@ -70,7 +70,7 @@ int file_extent_parse(const struct tree_item *item, struct file_extent *ret_exte
 int file_extent_iter_new(struct file_extent_iter **ret_iter, int fd, uint64_t inode, uint64_t start)
 {
 	struct file_extent_iter *iter = calloc(1, sizeof(*iter));
-	uint64_t min_offset = start > LONGEST_FILE_EXTENT ? start - LONGEST_FILE_EXTENT : 0;
+	uint64_t min_offset = start > FILE_EXTENT_LENGTH_MAX ? start - FILE_EXTENT_LENGTH_MAX : 0;
 	int ret;
 
 	if (!iter)

@@ -18,8 +18,8 @@
 #define ROOM 4096
 
 #define CRC32C_SIZE 4
-#define LARGEST_CHECKSUM 32
-#define LARGEST_NODE (64 * 1024)
+#define CHECKSUM_SIZE_MAX 32
+#define NODE_SIZE_MAX (64 * 1024)
 
 /* The beginning of what the ioctl fills; libbtrfs' own is from before Linux 5.10. */
 struct fs_info {
@@ -67,9 +67,9 @@ int checksum_format_parse(const void *info, size_t size, struct checksum_format 
 		.node_size = raw.nodesize,
 	};
 	if (!is_power_of_two(format.sector_size) || !is_power_of_two(format.node_size) ||
-	    format.sector_size > format.node_size || format.node_size > LARGEST_NODE)
+	    format.sector_size > format.node_size || format.node_size > NODE_SIZE_MAX)
 		return -EPROTO;
-	if (!format.size || format.size > LARGEST_CHECKSUM)
+	if (!format.size || format.size > CHECKSUM_SIZE_MAX)
 		return -EPROTO;
 
 	*ret_format = format;

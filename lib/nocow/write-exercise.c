@@ -18,7 +18,7 @@
 #include "base/write-at.h"
 #include "nocow/write-exercise.h"
 
-#define LONGEST (16 * EXERCISE_BLOCK)
+#define WRITE_LENGTH_MAX (16 * EXERCISE_BLOCK)
 #define FIO_OUTPUT (256 * 1024)
 /* Where there is room for some in its command line. */
 #define FIO_OPTIONS 3
@@ -90,8 +90,8 @@ int write_exercise_new(struct write_exercise **ret_exercise, int fd, uint64_t si
 	exercise->unwritten_count = exercise->block_count;
 	exercise->blocks = calloc(exercise->block_count, sizeof(*exercise->blocks));
 	ret = fiemap_iter_new(&exercise->mapped);
-	if (ret == 0 && (!exercise->blocks ||
-			 posix_memalign((void **)&exercise->buffer, EXERCISE_BLOCK, LONGEST)))
+	if (ret == 0 && (!exercise->blocks || posix_memalign((void **)&exercise->buffer,
+							     EXERCISE_BLOCK, WRITE_LENGTH_MAX)))
 		ret = -ENOMEM;
 	if (ret == 0)
 		ret = for_each_block(exercise, remember);
@@ -99,7 +99,7 @@ int write_exercise_new(struct write_exercise **ret_exercise, int fd, uint64_t si
 		write_exercise_free(exercise);
 		return ret;
 	}
-	memset(exercise->buffer, 0xa5, LONGEST);
+	memset(exercise->buffer, 0xa5, WRITE_LENGTH_MAX);
 	if (getrandom(&exercise->state, sizeof(exercise->state), GRND_NONBLOCK) < 0)
 		exercise->state = monotonic_ns();
 	/* the generator would stay at 0 */

@@ -15,7 +15,7 @@
 	}
 #define EXERCISE_LENGTH_COUNT 5
 /* Memory for a file is some 36 bytes a block. */
-#define EXERCISE_LARGEST (8ULL << 30)
+#define EXERCISE_SIZE_MAX (8ULL << 30)
 
 /* How much was written. */
 struct written {
@@ -28,7 +28,7 @@ struct written {
 struct write_exercise;
 
 /*
- * FD is open on a file of SIZE bytes, EXERCISE_LARGEST at most, with O_DIRECT, and stays the
+ * FD is open on a file of SIZE bytes, EXERCISE_SIZE_MAX at most, with O_DIRECT, and stays the
  * caller's. Where its blocks are now is remembered.
  * Returns 0, -ENOMEM, or a negative errno as fiemap_iter_next(). Freed with write_exercise_free().
  */

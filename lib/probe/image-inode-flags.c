@@ -17,8 +17,8 @@
 #include "probe/image-inode-flags.h"
 #include "seek/seek-iter.h"
 
-#define LEAST_NODE_SIZE 4096
-#define LARGEST_NODE_SIZE 65536
+#define NODE_SIZE_MIN 4096
+#define NODE_SIZE_MAX 65536
 
 static uint32_t checksum_of(const uint8_t *leaf, size_t size)
 {
@@ -119,9 +119,8 @@ static int read_super(struct edit *edit)
 		return ret;
 	edit->node_size = le32toh(super.nodesize);
 	if (le64toh(super.magic) != BTRFS_MAGIC ||
-	    le16toh(super.csum_type) != BTRFS_CSUM_TYPE_CRC32 ||
-	    edit->node_size < LEAST_NODE_SIZE || edit->node_size > LARGEST_NODE_SIZE ||
-	    (edit->node_size & (edit->node_size - 1)))
+	    le16toh(super.csum_type) != BTRFS_CSUM_TYPE_CRC32 || edit->node_size < NODE_SIZE_MIN ||
+	    edit->node_size > NODE_SIZE_MAX || (edit->node_size & (edit->node_size - 1)))
 		return -EPROTO;
 	memcpy(edit->fsid, super.fsid, sizeof(edit->fsid));
 	return 0;

@@ -154,10 +154,10 @@ static void test_deepest_nesting(void **state)
 	struct json_object *object;
 
 	(void)state;
-	for (size_t i = 0; i < JSON_DEPTH - 2; i++)
+	for (size_t i = 0; i < JSON_DEPTH_MAX - 2; i++)
 		json_begin_object(&json, "deeper");
 	json_add_bool(&json, "bottom", true);
-	for (size_t i = 0; i < JSON_DEPTH - 2; i++)
+	for (size_t i = 0; i < JSON_DEPTH_MAX - 2; i++)
 		json_end_object(&json);
 
 	object = read_back();
