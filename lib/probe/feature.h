@@ -35,7 +35,8 @@ feature_set feature_list_parse(const char *text, size_t size);
 
 /*
  * The features whose presence the SIZE bytes of LINE tell, a line of /proc/kallsyms: a symbol that
- * only the feature's patches have. The compiler may leave a symbol out, so a missing one proves nothing.
+ * only the feature's patches have. The compiler may leave a symbol out, so a
+ * missing one proves nothing.
  * *RET_SYMBOL is its name, if there is one.
  */
 feature_set feature_symbol_parse(const char *line, size_t size, const char **ret_symbol);
