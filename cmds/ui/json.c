@@ -9,7 +9,7 @@
 #include "base/name-escape.h"
 #include "ui/json.h"
 
-static void write_out(struct json_writer *json)
+void json_flush(struct json_writer *json)
 {
 	fwrite(json->buffer, 1, json->used, json->stream);
 	json->used = 0;
@@ -18,14 +18,14 @@ static void write_out(struct json_writer *json)
 static void put_byte(struct json_writer *json, char byte)
 {
 	if (json->used == JSON_BUFFER_SIZE)
-		write_out(json);
+		json_flush(json);
 	json->buffer[json->used++] = byte;
 }
 
 static void put(struct json_writer *json, const char *text, size_t size)
 {
 	if (size > JSON_BUFFER_SIZE - json->used)
-		write_out(json);
+		json_flush(json);
 	if (size > JSON_BUFFER_SIZE) {
 		fwrite(text, 1, size, json->stream);
 		return;
@@ -178,7 +178,7 @@ void json_end(struct json_writer *json)
 {
 	close_container(json, '}');
 	put_byte(json, '\n');
-	write_out(json);
+	json_flush(json);
 }
 
 void json_begin_object(struct json_writer *json, const char *key)

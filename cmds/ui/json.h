@@ -24,8 +24,10 @@ struct json_writer {
 
 /* Opens the top object and writes the "__header" that btrfs-progs' JSON begins with. */
 void json_begin(struct json_writer *json, FILE *stream);
-/* Only then STREAM has all of it. */
+/* STREAM has all of it only after this. */
 void json_end(struct json_writer *json);
+/* Hands what there is so far to STREAM, for a reader who waits for it. */
+void json_flush(struct json_writer *json);
 
 void json_begin_object(struct json_writer *json, const char *key);
 void json_end_object(struct json_writer *json);

@@ -598,6 +598,14 @@ commit_ms_done() {
         "$FASTPATH" log-stats --watch --interval 0.1 "$DIR"
 }
 
+# A dozen rows fill the writer's buffer, which takes a minute.
+@test "--watch prints a row of JSON when its interval is over" {
+    start --format json --watch --interval 5 "$DIR"
+    within 40 grep -q elapsed_ns "$BATS_TEST_TMPDIR/stdout"
+    kill -TERM "$pid"
+    finish
+}
+
 # -- privilege, and what is no directory on btrfs --
 
 @test "no privilege is needed but to write in the directory" {
