@@ -3,14 +3,19 @@
 #define FASTPATH_CLEANUP_H
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Runs FUNCTION on the variable's address when it goes out of scope; that may be its only use. */
 #define CLEANUP(function) __attribute__((cleanup(function), unused))
 
+/* Of any type, which *(void **) must not be used to read. */
 static inline void free_pointer(void *pointer)
 {
-	free(*(void **)pointer);
+	void *memory;
+
+	memcpy(&memory, pointer, sizeof(memory));
+	free(memory);
 }
 
 static inline void close_fd(int *fd)
