@@ -8,10 +8,10 @@
 enum native_match { NATIVE_NONE, NATIVE_PREFIX, NATIVE_EXACT };
 
 /*
- * How WORD, not empty, matches the subcommands of inspect-internal that HELP lists, LENGTH bytes
- * that need no end: the best of what each of them says.
+ * The best match of WORD among the subcommands of inspect-internal. HELP lists them; it is LENGTH
+ * bytes long and needs no NUL byte. WORD is not empty.
  * Rests on the layout of `btrfs inspect-internal --help`: a subcommand has a line
- * "    btrfs inspect-internal NAME ARGUMENTS". Any other line says nothing.
+ * "    btrfs inspect-internal NAME ARGUMENTS". Other lines are ignored.
  */
 enum native_match btrfs_progs_help_match(const char *help, size_t length, const char *word);
 

@@ -8,18 +8,18 @@
 #include "ui/exit-status.h"
 #include "ui/options.h"
 
-/* By whom a command is called: as one of btrfs inspect it may have another name. */
+/* The program that calls a command. As a subcommand of btrfs inspect it can have another name. */
 enum command_caller { CALLER_OWN, CALLER_INSPECT };
 
 struct command {
 	const char *name;
-	/* where the name alone would not tell whose command it is, else NULL */
+	/* the name in btrfs inspect if it differs from NAME, else NULL */
 	const char *inspect_name;
 	const char *arguments;
 	const char *summary;
 	/*
-	 * ARGV[0] is the name to call the command by. GLOBAL holds what was said before the
-	 * command's name. Returns the exit status.
+	 * ARGV[0] is the command's name in messages. GLOBAL holds the options before the command.
+	 * Returns the exit status.
 	 */
 	int (*run)(int argc, char **argv, struct global_options *global);
 };

@@ -5,8 +5,9 @@
 #include "fiemap-shared.h"
 
 /*
- * Finds out who holds what was added to OWNERS, of the file PATH, open as FD, and reports them.
- * Complains if the extents cannot be sorted, and returns 0: the rest of the report is of use.
+ * Finds the owners of the extents in OWNERS, and reports them. The extents belong to the file PATH,
+ * which is open as FD. If the extents cannot be sorted, prints an error and returns 0, because the
+ * rest of the report is still useful.
  * Returns 0, or a negative errno as extent_owners_resolve() and owner_names_find().
  */
 int fiemap_shared_report_owners(struct scan *scan, struct extent_owners *owners, int fd,

@@ -18,7 +18,7 @@
 
 enum only { ONLY_ALL, ONLY_SHARED, ONLY_EXCLUSIVE };
 
-/* What is asked for. */
+/* The options of the command. */
 struct arguments {
 	struct global_options *global;
 	struct file_options files;
@@ -34,57 +34,59 @@ struct arguments {
 	uint32_t fiemap_flags;
 };
 
-/* Whether a file's report is more than its row. */
+/* Whether the report of a file has more than its row in the summary. */
 bool fiemap_shared_wants_details(const struct arguments *arguments);
 
-/* How many file extent items were decided each way. */
+/* The number of file extent items for each decision. */
 struct decisions {
 	uint64_t counts[SHARE_DECISION_COUNT];
 };
 
 extern const char *const fiemap_shared_decision_names[SHARE_DECISION_COUNT];
 
-/* The one decision made for all items of an extent, "mixed", or NULL if there was none. */
+/* The decision if it is the same for all items of an extent, "mixed" if not, NULL without items. */
 const char *fiemap_shared_decision_name(const struct decisions *decisions);
 
-/* What both reporters need, and what the text between two calls is made of. */
+/* The state of both reporters. */
 struct report {
 	const struct report_ops *ops;
 	const struct arguments *arguments;
 	struct file_report *files;
-	/* of text: a row per file; and of the file under way, each where it is asked for */
+	/* text only: the summary with a row per file */
 	struct table *summary;
+	/* text only: parts of the current file's report, NULL unless an option asks for them */
 	struct table *rows;
 	struct table *owners;
 	struct block_map *map;
 };
 
 /*
- * Tells what was found, element by element, in this order. JSON names what was not asked for, too,
- * text leaves it out: so each is called for every file, with NULL for what there is not.
- * Those that return an int return 0 or a negative errno.
+ * A reporter prints each element of the report when it gets it. The functions are called in this
+ * order, each one for every file. If an element does not exist, or no option asks for it, the
+ * argument is NULL: JSON then prints the key with null, and text prints nothing.
+ * The functions that return an int return 0 or a negative errno.
  */
 struct report_ops {
-	/* before all files, and at the end of the run, which prints what tables hold */
+	/* before the first file; and at the end of the run: prints the rows left in the tables */
 	int (*open)(struct report *report);
 	void (*close)(struct report *report);
 
-	/* all that is told of a file without details */
+	/* the whole report of a file without details */
 	int (*summary)(struct report *report, const char *path, const struct sharing *sharing);
 
 	int (*begin_file)(struct report *report, const char *path, uint64_t size);
-	/* every extent; DECISIONS is NULL if --only leaves it out of the rows */
+	/* each extent; DECISIONS is NULL if --only excludes the extent from the rows */
 	int (*extent)(struct report *report, const struct mapped_extent *extent,
 		      const struct decisions *decisions);
 	void (*end_extents)(struct report *report);
 	void (*calls)(struct report *report, uint64_t calls);
 	void (*counters)(struct report *report, const struct counter_delta *delta);
 	void (*decisions)(struct report *report, const struct decisions *decisions);
-	/* of a file of EXTENT_COUNT extents; COLD_NS is NULL if it was not timed cold */
+	/* the file has EXTENT_COUNT extents; COLD_NS is NULL without a cold measurement */
 	void (*timing)(struct report *report, const struct fiemap_timing *timing,
 		       const uint64_t *cold_ns, uint64_t extent_count);
 
-	/* there are none to tell: not ASKED for, or it failed */
+	/* in place of the owners: if ASKED the search for them failed, else no option asks for it */
 	void (*no_owners)(struct report *report, bool asked);
 	void (*begin_disagreements)(struct report *report);
 	void (*disagreement)(struct report *report, const struct owner_disagreement *disagreement);
@@ -92,17 +94,17 @@ struct report_ops {
 	void (*begin_owners)(struct report *report);
 	int (*owner)(struct report *report, const struct extent_owner *owner,
 		     const struct owner_name *name);
-	/* COMPLETE: there are no others */
+	/* COMPLETE: all owners were reported */
 	void (*end_owners)(struct report *report, bool complete);
 
 	void (*map)(struct report *report);
 	int (*sums)(struct report *report, const char *path, const struct sharing *sharing);
 	/* a part of the file's report is missing, for the negative errno RET */
 	void (*failed)(struct report *report, int ret);
-	/* also after a failure, but not that of begin_file() */
+	/* also after a failure of another function than begin_file() */
 	void (*end_file)(struct report *report);
 
-	/* SET_SHARED_BYTES is NULL if it could not be found out */
+	/* SET_SHARED_BYTES is NULL if it is unknown */
 	int (*total)(struct report *report, const struct sharing *total,
 		     const uint64_t *set_shared_bytes);
 };

@@ -11,17 +11,17 @@
 #include "sharing/unique-shared-bytes.h"
 #include "ui/file-report.h"
 
-/* The whole run. */
+/* The state of a run. */
 struct scan {
 	const struct arguments *arguments;
 	struct file_report files;
 	struct report report;
-	/* NULL for one named file, whose shared bytes are the set's */
+	/* NULL if a single file is named: then the set would have the same bytes as the file */
 	struct unique_shared_bytes *set;
 	struct sharing total;
-	/* the privilege was found missing, and said so */
+	/* the privilege to search trees is missing, and a warning was printed */
 	bool no_tree_search;
-	/* for the files in detail, one after the other */
+	/* reused for each file that is reported with details */
 	struct fiemap_iter *iter;
 };
 
@@ -31,8 +31,8 @@ void fiemap_shared_count_file(struct scan *scan, const struct sharing *sharing);
 void fiemap_shared_complain_no_memory(struct scan *scan);
 
 /*
- * Says that WHAT cannot be sorted, for the negative errno RET; FAILED_IN is the directory of the
- * temporary file, or NULL if something else failed.
+ * Prints an error: WHAT cannot be sorted, because of the negative errno RET. FAILED_IN is the
+ * directory of the temporary file, or NULL if something else failed.
  */
 void fiemap_shared_complain_of_sort(struct scan *scan, const char *what, const char *failed_in,
 				    int ret);

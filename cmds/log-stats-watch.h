@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Tells, every INTERVAL_NS, what was committed on the file system of DIRECTORY since, until a
- * signal asks it to end. SIGINT and SIGTERM are the end that its user wants.
+ * Reports every INTERVAL_NS the commits since the last report, on the file system of DIRECTORY,
+ * until a signal ends it. SIGINT and SIGTERM are the normal end and not an error.
  * Returns the exit status.
  */
 int log_stats_watch(const char *directory, uint64_t interval_ns, bool as_json);

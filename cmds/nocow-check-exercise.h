@@ -12,10 +12,10 @@
 #include "ui/counter-delta.h"
 #include "ui/json.h"
 
-/* What writes: fio where it is installed, if nothing is said. */
+/* The program that writes. ENGINE_ANY is fio if it is installed, else the builtin engine. */
 enum exercise_engine { ENGINE_ANY, ENGINE_FIO, ENGINE_BUILTIN };
 
-/* What --exercise is to do. */
+/* The options of --exercise. */
 struct exercise_plan {
 	const char *directory;
 	enum exercise_engine engine;
@@ -24,19 +24,20 @@ struct exercise_plan {
 	uint64_t seconds;
 };
 
-/* What was written, and where it went. */
+/* The result of --exercise: the number of writes, and whether they went in place. */
 struct exercise {
 	const struct exercise_plan *plan;
 	bool by_fio;
 	struct written written;
 	struct write_verdict verdict;
-	/* whether the trees could be searched for the prediction */
+	/* the trees could be searched, so there is a prediction */
 	bool predicted;
 	struct counter_delta counter_delta;
 };
 
 /*
- * Writes to a scratch file as PLAN says, which is announced with SIZES. Returns 0; or -1, and complains.
+ * Warns, with sizes in the format SIZES, and then writes to a scratch file according to PLAN.
+ * Returns 0, or -1 after printing an error.
  */
 int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known,
 		 struct size_format sizes, struct exercise *ret_exercise);

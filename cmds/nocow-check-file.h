@@ -8,19 +8,19 @@
 
 #include "nocow/nocow.h"
 
-/* What is known of the subvolume that the last file was in, and until when. Begins as { 0 }. */
+/* What is known about the subvolume of the last file, until KNOWN_UNTIL. Begins as { 0 }. */
 struct known_subvolume {
 	uint64_t known_until;
 	dev_t device;
 	uint64_t subvolid;
 	uint64_t last_snapshot;
-	/* the privilege to search trees was found missing, and said so */
+	/* the privilege to search trees is missing, and a warning was printed */
 	bool no_tree_search;
 };
 
 /*
- * Fills FILE for nocow_iter_start(): FD is open on it, and STATUS is its fstat(2). Warns, once,
- * where the privilege to search trees is missing; FILE is then not searchable.
+ * Fills FILE for nocow_iter_start(). FD is a descriptor of the file, and STATUS is its fstat(2).
+ * Without the privilege to search trees FILE is not searchable, and a warning is printed once.
  * Returns 0 or a negative errno.
  */
 int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct stat *status,

@@ -10,7 +10,7 @@
 #include "ui/file-report.h"
 #include "ui/table.h"
 
-/* What was found of a file. */
+/* The result for a file. */
 struct findings {
 	const char *path;
 	struct nocow_file file;
@@ -18,40 +18,40 @@ struct findings {
 	struct nocow_sums sums;
 };
 
-/* Whether it is known of all of the file. */
+/* Whether the next write is known for every range of the file. */
 bool findings_are_complete(const struct findings *findings);
 
-/* What both reporters need, and what the text between two calls is made of. */
+/* The state of both reporters. */
 struct report {
 	const struct report_ops *ops;
 	struct file_report *files;
 	struct size_format sizes;
-	/* each range is told of, not only what all of a file's add up to */
+	/* report each range, and not only the sums of the file */
 	bool ranges;
-	/* no file is told of, only what all add up to */
+	/* report no file, only the sums of all files */
 	bool total_alone;
-	/* of text: a row per file; and the ranges of the file under way */
+	/* text only: a row per file, and the ranges of the current file */
 	struct table *summary;
 	struct table *rows;
 };
 
 /*
- * Tells what was found, element by element, in this order. Those that return an int return 0 or a
- * negative errno.
+ * A reporter prints each element of the report when it gets it. The functions are called in this
+ * order. Those that return an int return 0 or a negative errno.
  */
 struct report_ops {
-	/* before all files, and at the end of the run, which prints what tables hold */
+	/* before the first file; and at the end of the run: prints the rows left in the tables */
 	int (*open)(struct report *report);
 	void (*close)(struct report *report);
 
-	/* not if TOTAL_ALONE; there are no SUMS yet */
+	/* not called with TOTAL_ALONE; the SUMS of FINDINGS are not known yet */
 	int (*begin_file)(struct report *report, const struct findings *findings);
-	/* if RANGES are told of */
+	/* called only with RANGES */
 	int (*range)(struct report *report, const struct nocow_range *range);
-	/* also after a failure: RET is 0, or the negative errno for which a part is missing */
+	/* also after a failure: then RET is the negative errno, and a part is missing; else RET is 0 */
 	int (*end_file)(struct report *report, const struct findings *findings, int ret);
 
-	/* SEVERAL: more than one file was asked for */
+	/* SEVERAL: the user asked for more than one file */
 	int (*total)(struct report *report, const struct nocow_sums *total, bool several);
 	void (*exercise)(struct report *report, const struct exercise *exercise);
 };

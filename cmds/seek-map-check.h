@@ -5,8 +5,8 @@
 #include "seek-map.h"
 
 /*
- * --check: reports where the file's segments are not what FIEMAP tells, and with data which holes
- * do not read as zeros; the exit status tells of it. Returns 0 or a negative errno.
+ * --check: reports where lseek and FIEMAP disagree about the file; --check=data also reports holes
+ * that do not read as zeros. A difference sets the exit status. Returns 0 or a negative errno.
  */
 int seek_map_report_check(struct details *details);
 

@@ -14,7 +14,7 @@
 #include "ui/file-report.h"
 #include "ui/table.h"
 
-/* What is asked for. */
+/* The options of the command. */
 struct arguments {
 	struct global_options *global;
 	struct file_options files;
@@ -31,7 +31,7 @@ struct arguments {
 	bool check_data;
 };
 
-/* Whether a file's report is more than its row of sums. */
+/* Whether the report of a file has more than its row of sums. */
 bool seek_map_wants_details(const struct arguments *arguments);
 
 /* Bytes, but for the counts. */
@@ -46,18 +46,18 @@ struct sums {
 enum walk { WALK_COLD, WALK_WARM, WALK_REOPENED, WALK_COUNT };
 
 struct timing {
-	/* medians; those not asked for, or not possible, are not measured */
+	/* medians; MEASURED is false for walks that no option asks for or that are impossible */
 	struct latency_figures figures[WALK_COUNT];
 	bool measured[WALK_COUNT];
 	/* all warm walks together */
 	struct latency spread;
-	/* during the first warm walk */
+	/* of the first warm walk */
 	struct counter_delta counter_delta;
-	/* the walk under way */
+	/* of the current walk */
 	struct latency latency;
 };
 
-/* A segment, or with --fiemap and --check the part of it that is of one kind. */
+/* A segment, or with --fiemap and --check a part of a segment that has one kind. */
 struct part {
 	uint64_t offset;
 	uint64_t length;
@@ -70,28 +70,30 @@ static inline const char *part_type_name(const struct part *part)
 	return part->is_data ? "data" : "hole";
 }
 
-/* What --check compares the segments with: FIEMAP, and with data what is read in holes. */
+/* The checks of --check: compare the segments with FIEMAP, and (=data) read the holes. */
 enum check_kind { CHECK_MAPS, CHECK_HOLES, CHECK_KIND_COUNT };
 
-/* What both reporters need, and what the text between two calls is made of. */
+/* The state of both reporters. */
 struct report {
 	const struct report_ops *ops;
 	const struct arguments *arguments;
 	struct file_report *files;
-	/* of text: a row per file; and of the file under way, each where it is asked for */
+	/* text only: the summary with a row per file */
 	struct table *summary;
+	/* text only: of the current file; NULL unless an option asks for them */
 	const char *path;
 	struct table *rows;
 	struct block_map *map;
 };
 
 /*
- * Tells what was found, element by element, in this order. JSON names what was not asked for, too,
- * text leaves it out: so each is called for every file, with NULL for what there is not.
- * Those that return an int return 0 or a negative errno.
+ * A reporter prints each element of the report when it gets it. The functions are called in this
+ * order, each one for every file. If an element does not exist, or no option asks for it, the
+ * argument is NULL: JSON then prints the key with null, and text prints nothing.
+ * The functions that return an int return 0 or a negative errno.
  */
 struct report_ops {
-	/* before all files, and at the end of the run, which prints what tables hold */
+	/* before the first file; and at the end of the run: prints the rows left in the tables */
 	int (*open)(struct report *report);
 	void (*close)(struct report *report);
 
@@ -104,22 +106,22 @@ struct report_ops {
 	int (*timing)(struct report *report, const struct timing *timing);
 	void (*counters)(struct report *report, const struct counter_delta *delta);
 
-	/* there is nothing to tell: not asked for, or the check before it failed */
+	/* in place of the check: no option asks for it, or an earlier check failed */
 	void (*no_check)(struct report *report, enum check_kind kind);
 	void (*begin_check)(struct report *report, enum check_kind kind);
-	/* of CHECK_MAPS: a part that lseek and FIEMAP tell different things of */
+	/* of CHECK_MAPS: lseek and FIEMAP disagree about this part */
 	void (*disagreement)(struct report *report, const struct part *part);
-	/* of CHECK_HOLES: one that is not zero at OFFSET */
+	/* of CHECK_HOLES: the byte at OFFSET in this hole is not zero */
 	void (*nonzero_hole)(struct report *report, const struct seek_segment *hole,
 			     uint64_t offset);
-	/* PASSED: all was looked at, and nothing found */
+	/* PASSED: the check is complete and found no difference */
 	void (*end_check)(struct report *report, enum check_kind kind, bool passed);
 
 	void (*map)(struct report *report);
 	int (*sums)(struct report *report, const char *path, const struct sums *sums);
 	/* a part of the file's report is missing, for the negative errno RET */
 	void (*failed)(struct report *report, int ret);
-	/* also after a failure, but not that of begin_file() */
+	/* also after a failure of another function than begin_file() */
 	void (*end_file)(struct report *report);
 
 	int (*total)(struct report *report, const struct sums *total);

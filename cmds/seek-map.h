@@ -10,27 +10,27 @@
 #include "seek/extent-kind.h"
 #include "seek/seek-iter.h"
 
-/* The whole run. */
+/* The state of a run. */
 struct scan {
 	const struct arguments *arguments;
 	struct file_report files;
 	struct report report;
 	struct sums total;
-	/* for the files, one after the other */
+	/* reused for each file */
 	struct fiemap_iter *iter;
-	/* with --check, for a second look */
+	/* with --check: looks again at differences */
 	struct fiemap_iter *second_iter;
 	struct timing *timing;
 };
 
-/* One file. */
+/* The state for one file. */
 struct details {
 	struct scan *scan;
 	struct report *report;
 	const char *path;
 	int fd;
 	uint64_t size;
-	/* the part asked for, within the file */
+	/* the part that --range selects, cut at the end of the file */
 	struct byte_range range;
 	struct sums sums;
 	bool changed;
@@ -38,7 +38,7 @@ struct details {
 	struct kind_walk kinds;
 };
 
-/* Starts a walk over the part of the file that was asked for. */
+/* Starts a walk over this range of the file. */
 void seek_map_start_walk(const struct details *details, struct seek_iter *iter);
 
 typedef int part_function(void *data, const struct part *part);
@@ -50,10 +50,10 @@ typedef int part_function(void *data, const struct part *part);
 int seek_map_split_segment(struct kind_walk *kinds, const struct seek_segment *segment,
 			   part_function *function, void *data);
 
-/* Called for each segment: shows now and then how many there were. */
+/* To be called for each segment: shows now and then how many segments were found. */
 void seek_map_show_progress(const struct details *details, uint64_t segment_count);
 
-/* Warns that the file is not what it was, if it is so. */
+/* Warns if the file changed during the walk. */
 void seek_map_warn_if_changed(const struct details *details);
 
 #endif

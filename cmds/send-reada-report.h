@@ -22,31 +22,31 @@ struct send_pass {
 	bool device_known;
 };
 
-/* All that there is to tell. */
+/* The contents of the report. */
 struct send_report {
 	struct size_format sizes;
-	/* whether it is file data, too, that is sent, and whether a pass is to be cold */
+	/* the options --data and --cold */
 	bool with_data;
 	bool cold;
-	/* the subvolume as it was named, or as a decoded stream calls it */
+	/* the subvolume's name as the user gave it, or in a decoded stream */
 	const char *subvolume;
-	/* as it was named, NULL: none */
+	/* the parent's name as the user gave it, or NULL */
 	const char *parent;
 	struct send_reading reading;
 	struct send_pass *passes;
 	size_t pass_count;
 	uint64_t tree_bytes;
-	/* of an incremental stream that is estimated: all of it */
+	/* with --estimate and a parent: the size of a full stream */
 	uint64_t full_bytes;
 	struct counter_delta counter_delta;
-	/* what is wrong with a decoded stream */
+	/* the damage of a decoded stream, or NULL */
 	const char *error;
 };
 
-/* As text. Returns 0 or -ENOMEM. */
+/* Prints REPORT as text. Returns 0 or -ENOMEM. */
 int send_report_print(const struct send_report *report);
 
-/* As members of an object of JSON. */
+/* Writes REPORT as members of the current JSON object. */
 void send_report_json(const struct send_report *report, struct json_writer *json);
 
 #endif

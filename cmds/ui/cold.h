@@ -3,8 +3,8 @@
 #define FASTPATH_COLD_H
 
 /*
- * Drops all caches for --cold, as drop_caches() does. Returns 1, 0 if the privilege is missing,
- * of which it complains, or a negative errno.
+ * Drops all caches for --cold, as drop_caches() does. Returns 1; 0 after printing an error if the
+ * privilege is missing; or a negative errno.
  */
 int cold_drop_caches(int fd);
 

@@ -6,8 +6,8 @@
 #include "ui/json.h"
 
 /*
- * What a kernel with fastpath_stats counted between two moments; { 0 } is nothing. Other kernels
- * have nothing to report.
+ * The changes of the counters in fastpath_stats between two moments; begins as { 0 }. Most kernels
+ * have no such counters, and nothing is reported.
  */
 struct counter_delta {
 	uint8_t fsid[FSID_SIZE];
@@ -17,13 +17,13 @@ struct counter_delta {
 	bool ended;
 };
 
-/* FD is on the file system whose counters are meant. */
+/* FD selects the file system. */
 void counter_delta_begin(struct counter_delta *counter_delta, int fd);
 void counter_delta_end(struct counter_delta *counter_delta);
 
 /*
- * A line for each counter that changed, or all in the object "counters" of JSON if not NULL;
- * nothing if the kernel has none.
+ * Prints a line for each counter that changed; or, if JSON is not NULL, adds the object "counters"
+ * with all counters. Prints nothing if the kernel has no counters.
  */
 void counter_delta_report(const struct counter_delta *counter_delta, struct json_writer *json);
 

@@ -8,7 +8,7 @@
 
 #define EXTENT_FLAGS_TEXT_SIZE 160
 
-/* FIEMAP_EXTENT_* by name, "shared,encoded"; those without a name as a number; "-" for none. */
+/* The names of FIEMAP_EXTENT_*, as "shared,encoded"; a number for unknown flags; "-" for none. */
 const char *format_extent_flags(char text[EXTENT_FLAGS_TEXT_SIZE], uint32_t flags);
 
 /* The same as a JSON array. */

@@ -9,11 +9,11 @@
 #include "fs/file-walk.h"
 #include "ui/options.h"
 
-/* Which files, and which part of them, a command looks at. */
+/* The files, and the range of each file, that a command reports on. */
 struct file_options {
 	struct global_options *global;
 	struct byte_range range;
-	/* the command has something to do without any */
+	/* the command can run without a path */
 	bool paths_optional;
 	bool recursive;
 	bool one_file_system;
@@ -32,27 +32,27 @@ extern const struct argp_child file_argp_children[];
 typedef int file_command(const void *arguments);
 
 /*
- * Parse the command line by ARGP into ARGUMENTS, which FILES is a part of, and call COMMAND unless
- * help or the version was asked for. Returns the exit status.
+ * Parse the command line with ARGP into ARGUMENTS, which contains FILES, and call COMMAND unless
+ * the help or the version was printed. Returns the exit status.
  */
 int file_command_run(const struct argp *argp, int argc, char **argv, file_command *command,
 		     void *arguments, const struct file_options *files);
 
-/* Complain that RET, if it is an errno, ended the work on the files. */
+/* If RET is a negative errno, print the error that ended the work on the files. */
 void file_options_complain(const struct file_options *options, int ret);
 
-/* Whether there is a file to look at. */
+/* Whether the user named a file, or a list of files. */
 bool file_options_ask_for_any(const struct file_options *options);
 
-/* Whether more than one named file is asked for. */
+/* Whether the report can have more than one file. */
 bool file_options_ask_for_several(const struct file_options *options);
 
-/* Whether files have to be remembered, since several starting points can lead to one. */
+/* Whether a file can be found twice, from several starting points, so files are remembered. */
 bool file_options_can_overlap(const struct file_options *options);
 
 /*
- * A walk over the files asked for. Returns as file_walk_new(), or a negative errno if the list of
- * --files0-from cannot be opened.
+ * Begin a walk over the selected files. Returns as file_walk_new(), or a negative errno if the list
+ * of --files0-from cannot be opened.
  */
 int file_options_walk(const struct file_options *options, struct file_walk **ret_walk);
 

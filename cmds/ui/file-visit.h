@@ -10,9 +10,9 @@
 #include "fs/file-walk.h"
 #include "ui/options.h"
 
-/* Why a file could not be reported; ACTION is NULL where all went well. */
+/* Why a file could not be reported; ACTION is NULL without a failure. */
 struct failure {
-	/* as error_path() wants it */
+	/* the ACTION of error_path() */
 	const char *action;
 	/* negative errno, or 0 */
 	int error;
@@ -20,16 +20,16 @@ struct failure {
 
 #define NO_FAILURE ((struct failure){ 0 })
 
-/* What a command keeps about the files it was at. */
+/* What a command remembers about the files that it has visited. */
 struct file_visit {
 	struct inode_set *seen;
-	/* remember every file, not just those with several names */
+	/* remember every file, and not only files with several names */
 	bool remember_all;
 	/* the exit status so far */
 	int status;
-	/* files and directories that were gone before they could be examined */
+	/* the number of files and directories that vanished before they could be examined */
 	uint64_t vanished_count;
-	/* the privilege for --cold was found missing, and said so */
+	/* the privilege for --cold is missing, and an error was printed */
 	bool no_cache_drop;
 };
 
@@ -37,20 +37,20 @@ struct file_visit {
 int file_visit_init(struct file_visit *visit, bool remember_all);
 void file_visit_free(struct file_visit *visit);
 
-/* Why a file that the walk found cannot be opened. */
+/* Why a file of the walk cannot be reported, or NO_FAILURE. */
 struct failure file_visit_check(const struct found_file *file);
 
 /*
- * Opens the regular file that WALK found, on any thread; the caller closes *RET_FD, which is set
- * without a failure alone.
+ * Opens the regular file FILE of WALK. Any thread may call this. Without a failure *RET_FD is a
+ * descriptor that the caller closes.
  */
 struct failure file_visit_open(const struct file_walk *walk, const struct found_file *file,
 			       int *ret_fd, struct stat *ret_status);
 
-/* Returns 1 unless the file came before, by whatever name, or -ENOMEM. */
+/* Returns 1 for a new file, 0 if the file came before under any name, or -ENOMEM. */
 int file_visit_is_first(struct file_visit *visit, const struct stat *status);
 
-/* A file that is open, and the name that it is reported by. */
+/* An open file, and its name in the report. */
 struct opened_file {
 	const char *path;
 	int fd;
@@ -58,8 +58,8 @@ struct opened_file {
 };
 
 /*
- * Opens each file that WALK finds and that was not there before, and gives it to REPORT; complains
- * about those that cannot be opened or reported.
+ * Opens each file that WALK finds for the first time, and passes it to REPORT. Prints an error for
+ * each file that cannot be opened or reported.
  * Returns 0, or the negative errno that ended the walk.
  */
 int file_visit_each(struct file_visit *visit, struct file_walk *walk,
@@ -67,17 +67,17 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 		    void *data);
 
 /*
- * Complains about a failure and remembers that there was one. What was found in a directory and
- * vanished is only counted; a file that is a mount point does not belong to the walk.
+ * Prints an error for FAILURE and sets the exit status. If a file that was found in a directory
+ * vanished, it is only counted. A mount point does not belong to the walk and is no failure.
  */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
 
-/* Warns that files vanished, if there were some. */
+/* Prints a warning if files vanished. */
 void file_visit_warn_of_vanished(const struct file_visit *visit);
 
 /*
- * Drops all caches for --cold, as cold_drop_caches(), but complains once alone.
+ * Drops all caches for --cold, as cold_drop_caches(), but prints an error only once.
  */
 int file_visit_drop_caches(struct file_visit *visit, int fd);
 

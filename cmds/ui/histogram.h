@@ -5,15 +5,15 @@
 #include "base/latency.h"
 #include "ui/json.h"
 
-/* How the times of calls are spread: a histogram in steps of powers of two. */
+/* The distribution of the times of calls, as a histogram in steps of powers of two. */
 
 /*
- * Print a row with a bar for each step from the fastest to the slowest call; WHAT was called is
- * the heading of their number. Returns 0 or -ENOMEM.
+ * Print a row with a bar for each step from the fastest to the slowest call. WHAT is the heading of
+ * the number of calls. Returns 0 or -ENOMEM.
  */
 int histogram_print(const struct latency *latency, const char *what);
 
-/* The array "histogram" of the steps with a call in them, null if LATENCY is NULL. */
+/* Add the array "histogram" with the steps that have a call, or null if LATENCY is NULL. */
 void histogram_json(const struct latency *latency, struct json_writer *json);
 
 #endif

@@ -10,23 +10,23 @@
 #define JSON_BUFFER_SIZE 4096
 
 /*
- * Writes JSON as it comes, so that an array of any length takes no memory. KEY is NULL inside an
- * array.
+ * Writes each JSON value immediately, so memory does not depend on the length of an array. KEY is
+ * NULL inside an array.
  */
 struct json_writer {
 	FILE *stream;
 	unsigned int depth;
 	bool has_member[JSON_DEPTH_MAX];
-	/* what STREAM has not got yet */
+	/* the bytes that STREAM does not have yet */
 	size_t used;
 	char buffer[JSON_BUFFER_SIZE];
 };
 
-/* Opens the top object and writes the "__header" that btrfs-progs' JSON begins with. */
+/* Opens the top object and writes the "__header", as in the JSON of btrfs-progs. */
 void json_begin(struct json_writer *json, FILE *stream);
-/* STREAM has all of it only after this. */
+/* Closes the top object and writes the rest to STREAM. */
 void json_end(struct json_writer *json);
-/* Hands what there is so far to STREAM, for a reader who waits for it. */
+/* Writes the buffer to STREAM, for a program that reads row by row. */
 void json_flush(struct json_writer *json);
 
 void json_begin_object(struct json_writer *json, const char *key);
@@ -38,18 +38,18 @@ void json_add_uint(struct json_writer *json, const char *key, uint64_t value);
 void json_add_int(struct json_writer *json, const char *key, int64_t value);
 void json_add_bool(struct json_writer *json, const char *key, bool value);
 void json_add_null(struct json_writer *json, const char *key);
-/* null where it is not KNOWN */
+/* null unless KNOWN */
 void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value);
-/* null where VALUE is NULL; as escape_name() has it where it is not UTF-8 */
+/* null if VALUE is NULL; if VALUE is not UTF-8, the result of escape_name() */
 void json_add_string(struct json_writer *json, const char *key, const char *value);
 
 /*
- * A file name in an object; null if NAME is NULL. One that is not UTF-8 is written as escape_name()
- * has it, and a member KEY_encoding with the value "escaped" follows.
+ * A file name in an object; null if NAME is NULL. A name that is not UTF-8 is escaped by
+ * escape_name(), and a member KEY_encoding with the value "escaped" follows.
  */
 void json_add_name(struct json_writer *json, const char *key, const char *name);
 
-/* An array of names, NULL-terminated; all escaped and marked so if one of them is not UTF-8. */
+/* A NULL-terminated array of names. If one is not UTF-8, all are escaped, with KEY_encoding. */
 void json_add_names(struct json_writer *json, const char *key, char *const *names);
 
 #endif

@@ -8,32 +8,32 @@
 
 #include "base/units.h"
 
-/* What can be said before or after the command's name. */
+/* The options that can be given before or after the command's name. */
 struct global_options {
 	bool json;
-	/* -1: errors alone, 0, 1 and more: what -v adds */
+	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;
-	/* help or the version was printed: there is nothing left to do */
+	/* the help or the version was printed, so there is nothing left to do */
 	bool done;
 };
 
-/* The options above; its input is a struct global_options. */
+/* Parses these options; its input is a struct global_options. */
 extern const struct argp global_argp;
 
-/* GLOBAL_ARGP alone, whose input a command's parser hands it. */
+/* Contains only GLOBAL_ARGP; the command's parser sets its input. */
 extern const struct argp_child global_argp_children[];
 
-/* An option's number of WHAT, from 1 to MOST. Returns EINVAL for anything else, and complains. */
+/* Parse the number of WHAT, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
 error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count);
 
-/* Returns EINVAL where a command got COUNT arguments instead of 1, and complains. */
+/* Check that a command has 1 argument. Returns 0, or EINVAL after printing an error. */
 error_t expect_one_argument(const struct argp_state *state, int count);
 
 /*
- * Parses the command line by ARGP, with argp_parse()'s FLAGS; errors return instead of ending the
- * program, and what they print of the command line is escaped. Returns 0, or an errno after a
- * complaint.
+ * Parses the command line with ARGP and the FLAGS of argp_parse(). An error does not end the
+ * program, and parts of the command line in its message are escaped. Returns 0, or an errno after
+ * printing an error.
  */
 error_t options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
 		      void *input);

@@ -5,25 +5,25 @@
 #include <stdbool.h>
 
 /*
- * A line on standard error that shows how far long work is; nothing if that is no terminal,
- * or before the work has lasted two seconds.
+ * A line on standard error that shows the progress of long work. It is not shown in the first two
+ * seconds, and not if standard error is no terminal.
  */
 
-/* From here on the work lasts; ENABLED false keeps quiet. */
+/* The work begins now. If ENABLED is false, no progress is shown. */
 void progress_start(bool enabled);
 
-/* The same, even if standard error is no terminal. */
+/* The same, but progress is shown even if standard error is no terminal. */
 void progress_start_anywhere(void);
 
-/* Whether there is anybody to show it to. */
+/* Whether progress is shown at all. */
 bool progress_enabled(void);
 
-/* Whether it is time to show something new; cheap enough for every few files or extents. */
+/* Whether it is time for a new line. It is cheap enough to be called every few files or extents. */
 bool progress_due(void);
 
 void progress_show(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Takes the line away, before anything else is written to the terminal. */
+/* Removes the line. To be called before anything else is written to the terminal. */
 void progress_clear(void);
 
 #endif

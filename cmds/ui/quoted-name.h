@@ -5,7 +5,7 @@
 #include "base/cleanup.h"
 
 /*
- * NAME as quote_name() has it, for a message; "?" if it is NULL or memory ran out.
+ * NAME for a message, as quote_name() returns it; "?" if NAME is NULL or memory ran out.
  * Freed with quoted_name_free(), or by CLEANUP_QUOTED_NAME.
  */
 const char *quoted_name(const char *name);

@@ -3,24 +3,24 @@
 #define FASTPATH_STANDARD_FILES_H
 
 /*
- * Call this before anything is opened. A program may be started with standard input, output or
- * error closed, and the next file that it opens would then get that number, and what is meant for
- * the screen. Such a number is taken here: reading and writing still fail with EBADF, and programs
- * that are executed find it closed, as it was.
- * Returns 0; or -1, and complains, where standard error is open.
+ * Call this before any file is opened. A program can be started with standard input, output or
+ * error closed. Then the next file that it opens would get this number, and messages would be
+ * written to the file. This function reserves such a number: reading and writing still fail with
+ * EBADF, and programs that are executed get it closed.
+ * Returns 0, or -1 after printing an error (if standard error is open).
  */
 int standard_files_reserve(void);
 
 /*
- * Write what is buffered for standard output. Returns 0; or -1 if that failed, or anything before
- * it, with the negative errno of it in RET_ERROR, 0 where that is not known any more.
+ * Write the buffer of standard output. Returns 0; or -1 if this or an earlier write failed, with
+ * the negative errno in RET_ERROR, or 0 there if the errno is not known any more.
  */
 int standard_output_flush(int *ret_error);
 
-/* Says that standard output cannot be written to, and why. ERR is as in RET_ERROR. */
+/* Prints the error that standard output cannot be written, and why. ERR is RET_ERROR from above. */
 void standard_output_complain(int err);
 
-/* Flushes at the end: returns STATUS, or complains and returns STATUS_ERROR. */
+/* Flushes standard output at the end. Returns STATUS, or STATUS_ERROR after printing an error. */
 int standard_output_finish(int status);
 
 #endif

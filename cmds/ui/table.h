@@ -10,7 +10,7 @@
 
 struct table_column {
 	const char *name;
-	/* the least width; among later rows wider values move the rest of their row */
+	/* the least width; a wider value in a later row moves the rest of its row to the right */
 	unsigned int width;
 	bool left;
 };
@@ -18,9 +18,9 @@ struct table_column {
 struct table;
 
 /*
- * A table of any length on standard output, in constant memory: its first rows decide the widths of
- * the columns, and the rest is printed below them, a good many rows at a time.
- * Returns 0 or -ENOMEM; freed with table_free(), which prints what is left.
+ * A table of any length on standard output, in constant memory. The first rows determine the widths
+ * of the columns; the other rows are printed with these widths, many at a time.
+ * Returns 0 or -ENOMEM; freed with table_free(), which prints the rows that are left.
  */
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
 /* table_new() with all of the array COLUMNS. */
@@ -29,20 +29,20 @@ void table_free(struct table *table);
 void table_freep(struct table **table);
 
 /*
- * A row or a cell can fail. The table then keeps the first error, does nothing more, and tells it
- * when it is asked.
+ * A row or a cell can fail. The table then keeps the first error for table_error(), and ignores
+ * everything after it.
  */
 void table_begin_row(struct table *table);
-/* The next cell of the row: TEXT as escape_name() has it. */
+/* The next cell of the row: TEXT, escaped by escape_name(). */
 void table_cell(struct table *table, const char *text);
-/* The same, of a number. */
+/* The same for a number. */
 void table_number_cell(struct table *table, uint64_t number);
 void table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
 
 /* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);
 
-/* 0, or the negative errno of what failed first: memory, a cell more than there are columns. */
+/* 0, or the negative errno of the first failure: no memory, or more cells than columns. */
 int table_error(const struct table *table);
 
 #endif
