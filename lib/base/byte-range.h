@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* A part of a file; the end may lie beyond the end of the file. */
+/* A part of a file. It can reach beyond the end of the file. */
 struct byte_range {
 	uint64_t offset;
 	uint64_t length;
@@ -12,10 +12,10 @@ struct byte_range {
 
 #define WHOLE_FILE ((struct byte_range){ .offset = 0, .length = UINT64_MAX })
 
-/* Where a range ends, UINT64_MAX where that would overflow. */
+/* The end of RANGE, or UINT64_MAX if it would overflow. */
 uint64_t byte_range_end(struct byte_range range);
 
-/* RANGE without what lies beyond SIZE; of length 0 where nothing is left. */
+/* RANGE without the bytes after SIZE. The length is 0 if no byte is left. */
 struct byte_range byte_range_cut(struct byte_range range, uint64_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Runs FUNCTION on the variable's address when it goes out of scope; that may be its only use. */
+/* Calls FUNCTION with the variable's address at the end of its scope. It need not be used. */
 #define CLEANUP(function) __attribute__((cleanup(function), unused))
 
 /* Of any type, which *(void **) must not be used to read. */

@@ -18,13 +18,13 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return now.tv_sec * NANOSECONDS_PER_SECOND + now.tv_nsec;
 }
 
-/* Nanoseconds of a clock that nobody sets. */
+/* Nanoseconds of a clock that cannot be set. */
 static inline uint64_t monotonic_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What this thread has had of a processor. */
+/* The CPU time of this thread. */
 static inline uint64_t thread_cpu_ns(void)
 {
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);

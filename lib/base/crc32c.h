@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Continue the CRC-32C (Castagnoli) CRC over SIZE bytes of DATA, without inverting it before or
- * after: what btrfs sums send commands with, beginning with 0. Uses the processor's instruction
- * for it where there is one.
+ * Continue CRC, a CRC-32C (Castagnoli), over SIZE bytes of DATA, without inverting it before or
+ * after. This is the checksum of send commands in btrfs, where it begins with 0. Uses the
+ * instruction of the processor if there is one.
  */
 uint32_t crc32c(uint32_t crc, const void *data, size_t size);
 

@@ -6,19 +6,19 @@
 #include <sys/resource.h>
 
 /*
- * How many descriptors a process may have. A walk needs one for each directory on its way down, and
- * shells usually allow 1024, unless one asks for more.
+ * The number of descriptors that a process may have. A walk needs one for each level of
+ * directories; the soft limit is usually 1024, and the hard limit is higher.
  */
 struct descriptor_limit {
-	/* what it was before, if it was changed */
+	/* the limit before the change */
 	struct rlimit former;
 	bool changed;
 };
 
-/* As many as the hard limit allows; where that fails, as many as before. Rests on setrlimit(2). */
+/* Raise the limit to the hard limit. If that fails it stays as it was. Rests on setrlimit(2). */
 struct descriptor_limit descriptor_limit_raise(void);
 
-/* As many as before, for programs that this one starts. Those that are open stay so. */
+/* Restore the limit, for programs that this one starts. Open descriptors stay open. */
 void descriptor_limit_restore(struct descriptor_limit *limit);
 
 #endif

@@ -5,12 +5,12 @@
 #include <stdint.h>
 
 /*
- * What is known of where an open file or directory is now, for messages, since it can be renamed
- * again at once. No inode has the number 0.
+ * The current place of an open file or directory. This is for messages only, because the file can
+ * be renamed at any time. No inode has the number 0.
  */
 struct descriptor_place {
 	uint64_t inode;
-	/* as /proc/self/fd has it, NULL where the kernel does not tell; the caller frees it */
+	/* from /proc/self/fd, NULL if it is unknown; the caller frees it */
 	char *path;
 };
 

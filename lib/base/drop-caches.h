@@ -4,7 +4,7 @@
 
 /*
  * Write the file system of FD back and drop the system's clean page cache, metadata, dentries and
- * inodes. What is in use stays cached.
+ * inodes. Objects in use stay cached.
  * Returns 0, -EACCES or -EPERM without root, or a negative errno.
  * Rests on /proc/sys/vm/drop_caches.
  */

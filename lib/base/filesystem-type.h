@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/vfs.h>
 
-/* Whether MAGIC, of linux/magic.h, is the type of FILESYSTEM: negative for some in 32 bits. */
+/* Whether the type is MAGIC, of linux/magic.h. With 32 bits f_type is negative for some types. */
 static inline bool filesystem_has_type(const struct statfs *filesystem, uint32_t magic)
 {
 	return (uint32_t)filesystem->f_type == magic;

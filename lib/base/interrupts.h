@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 /*
- * Work that has to put things in order before it ends, whatever signal asks it to end: SIGINT,
- * SIGTERM, SIGHUP, SIGQUIT and SIGPIPE are remembered until they are asked for. One that is ignored
- * (nohup) or blocked stays so.
+ * Holds signals during work that has to clean up before the program ends. SIGINT, SIGTERM, SIGHUP,
+ * SIGQUIT and SIGPIPE are remembered until interrupts_pending() is called. A signal that is ignored
+ * (nohup) or blocked stays ignored or blocked.
  *
- * Once such a signal has come, no call waits any more for anybody else, such as a reader of a full
- * pipe: it fails with EINTR, and so does each one after it that would wait. A timer (ITIMER_REAL,
- * SIGALRM) sees to that, so a signal that comes just before such a call is not missed. More signals
- * change nothing: the work puts things in order, and then ends.
+ * After such a signal no system call waits for another program, such as the reader of a full pipe:
+ * it fails with EINTR, and so does every later call that would wait. A timer (ITIMER_REAL, SIGALRM)
+ * interrupts the calls, so that a signal just before a call is not missed. More signals have no
+ * effect: the work cleans up, and then the program ends.
  *
  * A process has one of these at a time. Rests on sigaction(2) without SA_RESTART, setitimer(2).
  */
@@ -23,22 +23,22 @@ struct interrupts {
 	struct sigaction before[INTERRUPT_COUNT];
 	struct sigaction alarm_before;
 	sigset_t mask_before;
-	/* the first that came and was asked for, 0: none */
+	/* the first signal that interrupts_pending() has returned, 0: none */
 	int signal;
 };
 
 void interrupts_hold(struct interrupts *interrupts);
 
-/* Returns the signal that came since, 0 if none did. */
+/* Returns the first signal since interrupts_hold(), or 0. */
 int interrupts_pending(struct interrupts *interrupts);
 
-/* Sleeps, less long where a signal comes. Returns it, 0 if none did. */
+/* Sleeps until the time is over or a signal comes. Returns the signal, or 0. */
 int interrupts_sleep(struct interrupts *interrupts, uint64_t nanoseconds);
 
-/* The signal that came was the end that was waited for: it does not end the program. */
+/* Drops the signal that came: interrupts_release() will not end the program by it. */
 void interrupts_forget(struct interrupts *interrupts);
 
-/* Lets signals come as before; the first one that came since ends the program here. */
+/* Ends the holding of signals. If a signal came, it ends the program now. */
 void interrupts_release(struct interrupts *interrupts);
 
 #endif

@@ -2,16 +2,16 @@
 #ifndef FASTPATH_KERNEL_RELEASE_H
 #define FASTPATH_KERNEL_RELEASE_H
 
-/* The two numbers of a kernel's release that tell which release of mainline it is made of. */
+/* The two numbers in a kernel's release that name the release of mainline that it is based on. */
 struct kernel_release {
 	unsigned int version;
 	unsigned int patchlevel;
 };
 
 /*
- * Parse what uname(2) says, as "6.1.0-37-amd64" or "6.12-rc1"; what follows the numbers is
- * anything.
- * Returns 0, or -EINVAL where it does not begin with them.
+ * Parse the release from uname(2), as "6.1.0-37-amd64" or "6.12-rc1". Any text can follow the two
+ * numbers.
+ * Returns 0, or -EINVAL if TEXT does not begin with two numbers.
  */
 int kernel_release_parse(const char *text, struct kernel_release *ret_release);
 

@@ -10,9 +10,9 @@
 #define LATENCY_BUCKETS ((65 - LATENCY_BUCKET_BITS) << LATENCY_BUCKET_BITS)
 
 /*
- * How long each of many calls took, in nanoseconds, in constant memory. Counts, sums and extremes
- * are exact; a time below 256 ns has a bucket of its own, a longer one is known to 1 part in 128.
- * All zero is empty.
+ * The times of many calls, in nanoseconds, in constant memory. The count, the sum, the minimum and
+ * the maximum are exact. A time below 256 ns has a bucket of its own, and a longer one is rounded
+ * by less than 1/128. If all members are 0 it is empty.
  */
 struct latency {
 	uint64_t count;
@@ -25,12 +25,11 @@ struct latency {
 
 void latency_record(struct latency *latency, uint64_t nanoseconds);
 
-/* Adds what OTHER has recorded. */
+/* Adds the times recorded in OTHER. */
 void latency_add(struct latency *latency, const struct latency *other);
 
 /*
- * The time within which PERCENT of 100 calls were done, rounded up: at most 1/128 above the time
- * of the call that decides. 0 if there was no call.
+ * The percentile PERCENT of the times, rounded up by at most 1/128. 0 if there was no call.
  */
 uint64_t latency_percentile(const struct latency *latency, unsigned int percent);
 
@@ -49,7 +48,7 @@ struct latency_bin {
  */
 struct latency_bin latency_bin(const struct latency *latency, unsigned int index);
 
-/* What a series of calls adds up to. Times in nanoseconds, 0 if there was no call. */
+/* The figures of a series of calls. Times are in nanoseconds, and 0 if there was no call. */
 struct latency_figures {
 	uint64_t calls;
 	uint64_t min;
@@ -69,7 +68,7 @@ struct latency_figures latency_figures_of(const struct latency *latency);
 int latency_figures_median(const struct latency_figures *figures, size_t count,
 			   struct latency_figures *ret_median);
 
-/* How many such calls a second has room for, 0 if there was none. */
+/* The number of calls per second at this mean time, 0 if there was no call. */
 uint64_t latency_calls_per_second(const struct latency_figures *figures);
 
 #endif

@@ -5,17 +5,17 @@
 #include <stdint.h>
 
 /*
- * Times of the processor on behalf of this thread, the least of several: whatever else happens on
- * the machine only adds to one.
+ * The minimum CPU time of several runs in this thread. The minimum is used because other work on
+ * the machine can only make a run longer.
  */
 
 /*
- * Call CALL with FD and DATA several times; the first one finds little cached.
- * Returns 0 with nanoseconds, or the first negative number that CALL returns.
+ * Call CALL with FD and DATA several times; for the first call little is cached.
+ * Returns 0 with the minimum in nanoseconds, or the first negative number that CALL returns.
  */
 int min_cpu_time_of(int (*call)(int fd, void *data), int fd, void *data, uint64_t *ret_ns);
 
-/* The step in which the kernel counts such times, in ns. Some virtual machines have ticks. */
+/* The resolution of CPU time in ns. On some virtual machines it is the length of a tick. */
 uint64_t min_cpu_time_step(void);
 
 #endif

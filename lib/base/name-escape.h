@@ -7,21 +7,21 @@
 /* Whether NAME is well-formed UTF-8 (no overlong forms, no surrogates). */
 bool name_is_utf8(const char *name);
 
-/* Whether NAME is all printable ASCII without a backslash: escape_name() leaves it as it is. */
+/* Whether NAME is printable ASCII without a backslash, so that escape_name() does not change it. */
 bool name_is_plain(const char *name);
 
 /*
- * NAME for a person's eyes: as \xHH each byte that is not UTF-8, and each of a character that would
- * not show as what it is, since it controls a terminal (C0, DEL, C1), turns the order of what is
- * around it, ends a line, or is invisible; a backslash as \\. So no name can change the terminal,
- * and each can be had back from what is shown. These characters are Unicode's Cc, Bidi_Control, Zl,
- * Zp and Default_Ignorable_Code_Point, as Unicode's Technical Reports 36 and 55 advise; joiners and
- * variation selectors, which languages and emoji need, only where they follow ASCII.
+ * NAME for display. Each byte that is not UTF-8 becomes \xHH, and so does each byte of a character
+ * that controls a terminal (C0, DEL, C1), changes the direction of text, ends a line, or is
+ * invisible. A backslash becomes \\. So no name can control the terminal, and the original name can
+ * be recovered. These characters are Unicode's Cc, Bidi_Control, Zl, Zp and
+ * Default_Ignorable_Code_Point, as Unicode's Technical Reports 36 and 55 advise. Joiners and
+ * variation selectors, which languages and emoji need, are escaped only after ASCII.
  * Returns a string that the caller frees, or NULL without memory.
  */
 char *escape_name(const char *name);
 
-/* As escape_name(), for an encoding that is not UTF-8: each byte beyond ASCII as \xHH, too. */
+/* As escape_name(), for other encodings than UTF-8: each byte outside ASCII becomes \xHH, too. */
 char *escape_name_to_ascii(const char *name);
 
 /* As escape_name(), between single quotes; a single quote within becomes \'. */

@@ -10,10 +10,11 @@
 #define NEW_FILE_PREFIX "btrfs-fastpath-unfinished."
 
 /*
- * A regular file that has its name only when everything is in it: until then it has none, and goes
- * with the process. Where the file system has no such files (O_TMPFILE), or without /proc, by which
- * they get a name, it has another one in the same directory, NEW_FILE_PREFIX and a random number.
- * Nothing that is there is followed, opened or replaced: no file, link, device or FIFO.
+ * A regular file that gets its name only when it is complete. Until then it has no name, and is
+ * removed when the process ends. If the file system does not support O_TMPFILE, or if /proc, which
+ * is needed to name such a file, is missing, it has a temporary name in the same directory:
+ * NEW_FILE_PREFIX and a random number. An existing file, link, device or FIFO is never followed,
+ * opened or replaced.
  *
  * The directory is looked up once. A symbolic link on the way to it is followed only if it belongs
  * to this user or root, so that nobody else decides where the file goes.
@@ -26,32 +27,32 @@ struct new_file {
 	int directory_fd;
 	/* from open_own_descriptors() */
 	int own_descriptors;
-	/* of the file, beside that of the stream */
+	/* a second descriptor of the file, besides that of the stream */
 	int fd;
 	char *name;
-	/* "": it has none */
+	/* "" if it has no temporary name */
 	char temporary[RANDOM_NAME_SIZE(NEW_FILE_PREFIX)];
 };
 
 /*
- * Open the file that will be PATH. Returns 0, or a negative errno: -EEXIST if PATH is there,
- * whatever it is, -EXDEV where another user's link is on the way (no open(2) of a new file returns
- * that), -EISDIR if PATH names a directory by its form, or as open(2). Freed with
+ * Open a file that will get the name PATH. Returns 0, or a negative errno: -EEXIST if PATH exists,
+ * of any type; -EXDEV if another user's link is on the way (open(2) of a new file never returns
+ * this errno); -EISDIR if PATH has the form of a directory's name; or as open(2). Freed with
  * new_file_finish().
  */
 int new_file_open(const char *path, struct new_file *ret_file);
 
-/* An error is reported at the end. */
+/* new_file_finish() returns an error of this function. */
 void new_file_print(struct new_file *file, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Close the file. If everything could be written and PATH is still free it gets its name, else it
- * is removed. Returns 0, or the negative errno of what failed first: -ENOSPC, -EEXIST, ...
- * RET_LEFT is where the file is if it could not be removed, since somebody moved it; without an
- * inode nothing is left.
- * Rests on linkat(2); for a file with another name on renameat2(2), and linkat(2) where a file
- * system does not know that.
+ * Close the file. If everything was written and PATH is still free, it gets its name, else it is
+ * removed. Returns 0, or the negative errno of the first failure: -ENOSPC, -EEXIST, ...
+ * If the file could not be removed because somebody moved it, RET_LEFT is its place; the inode in
+ * RET_LEFT is 0 if nothing is left.
+ * Rests on linkat(2); for a file with a temporary name on renameat2(2), or on linkat(2) if the file
+ * system does not support renameat2(2).
  */
 int new_file_finish(struct new_file *file, struct descriptor_place *ret_left);
 

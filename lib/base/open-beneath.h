@@ -3,9 +3,9 @@
 #define FASTPATH_OPEN_BENEATH_H
 
 /*
- * Opens NAME, a single name, in the directory that the descriptor DIRECTORY is of, with FLAGS as
- * for open(2), wherever the name is moved meanwhile. Never follows a symbolic link and never enters
- * another mount, which subvolumes are not. By openat2(2), or by openat(2) where that is missing or
+ * Opens NAME, a single name, in the directory of the descriptor DIRECTORY, with FLAGS as for
+ * open(2), even if the directory is moved meanwhile. Never follows a symbolic link and never enters
+ * another mount (a subvolume is not a mount). Uses openat2(2), or openat(2) if that is missing or
  * forbidden.
  * Returns a descriptor that the caller closes, or a negative errno: -EXDEV for another mount and
  * nothing else, -ELOOP for a symbolic link (unless FLAGS have O_PATH: then the link itself is
@@ -14,20 +14,21 @@
 int open_beneath(int directory, const char *name, int flags);
 
 /*
- * As open_beneath(), but -ENOSYS where openat2(2) is missing or forbidden: openat(2) opens what is
- * on another mount before that can be noticed.
+ * As open_beneath(), but returns -ENOSYS if openat2(2) is missing or forbidden, because openat(2)
+ * opens a file on another mount before this can be noticed.
  */
 int open_beneath_at_once(int directory, const char *name, int flags);
 
 /*
  * The directory /proc/self/fd, for reopen_for_reading(). Returns a descriptor that the caller
- * closes, or a negative errno; -ENOENT also where something other than proc(5) is at /proc.
+ * closes, or a negative errno; -ENOENT also if /proc is not proc(5).
  */
 int open_own_descriptors(void);
 
 /*
- * Opens for reading what PATH_FD, opened with O_PATH, is of, whatever its name leads to by now.
- * OWN_DESCRIPTORS is from open_own_descriptors(). Does not wait for a lease on the file to end.
+ * Opens the file of PATH_FD for reading, even if its name now belongs to another file. PATH_FD was
+ * opened with O_PATH; OWN_DESCRIPTORS is from open_own_descriptors(). Does not wait for the end of
+ * a lease on the file.
  * Returns a descriptor that the caller closes, or a negative errno as open(2).
  */
 int reopen_for_reading(int own_descriptors, int path_fd);

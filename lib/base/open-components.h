@@ -6,9 +6,9 @@
 typedef int open_component(int directory, const char *name, void *data);
 
 /*
- * Opens the directory PATH one name at a time by OPEN_ONE, which gets DATA, each in the one before;
- * the first one in START, which is closed. What PATH begins with does not matter: "/" is no other
- * directory than START.
+ * Opens the directory PATH. OPEN_ONE, which gets DATA, opens one name at a time in the directory
+ * opened before; the first name in START. START is closed. A "/" at the begin of PATH is ignored:
+ * every path begins in START.
  * Returns a descriptor that the caller closes, START itself if PATH has no name; or a negative
  * errno, that of START if it is one, -ENOMEM, or the first that OPEN_ONE returned.
  */

@@ -3,11 +3,11 @@
 #define FASTPATH_PIPELINE_H
 
 struct pipeline_ops {
-	/* on any thread; WORKER is that thread's own, or the caller's where there are no threads */
+	/* on any thread; WORKER belongs to this thread, or to the caller's if there are no others */
 	void (*work)(void *item, void *worker);
 	/* on the caller's thread, in the order in which the items were pushed; owns the item */
 	void (*done)(void *item, void *data);
-	/* a thread's own data; returns 0 or a negative errno */
+	/* makes the data of a thread; returns 0 or a negative errno */
 	int (*worker_new)(void **ret_worker);
 	void (*worker_free)(void *worker);
 };
@@ -16,22 +16,23 @@ struct pipeline;
 
 /*
  * Runs work() on THREAD_COUNT threads (0: on the caller's) and done() in order.
- * Returns 0, -ENOMEM, or what worker_new() and pthread_create() gave. OPS must outlive it.
+ * Returns 0, -ENOMEM, or the error of worker_new() or pthread_create(). OPS must outlive the
+ * pipeline.
  */
 int pipeline_new(struct pipeline **ret_pipeline, const struct pipeline_ops *ops, void *data,
 		 unsigned int thread_count);
 
-/* Waits for the threads; what is still under way is finished and given to done(). */
+/* Waits for the threads. Items in progress are finished and passed to done(). */
 void pipeline_free(struct pipeline *pipeline);
 void pipeline_freep(struct pipeline **pipeline);
 
-/* Hands ITEM over; waits, and calls done(), where too many are under way. */
+/* Adds ITEM. If too many items are in progress, waits and calls done(). */
 void pipeline_push(struct pipeline *pipeline, void *item);
 
-/* Waits until done() was called for everything that was pushed. */
+/* Waits until done() was called for every item. */
 void pipeline_flush(struct pipeline *pipeline);
 
-/* How many threads this process may keep busy at once, at least 1. */
+/* The number of CPUs that this process may use, at least 1. */
 unsigned int usable_cpu_count(void);
 
 #endif

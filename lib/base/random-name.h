@@ -8,8 +8,7 @@
 #define RANDOM_NAME_SIZE(prefix) (sizeof(prefix) + 8)
 
 /*
- * Write PREFIX and a random number to NAME, of SIZE bytes: a name that nothing has yet, most
- * likely.
+ * Write PREFIX and a random number to NAME, of SIZE bytes. Most likely no file has this name.
  * Returns 0, or -EIO without randomness. Rests on getrandom(2).
  */
 int random_name(char *name, size_t size, const char *prefix);

@@ -10,8 +10,8 @@ struct record_sort_ops {
 	/* as for qsort() */
 	int (*compare)(const void *a, const void *b);
 	/*
-	 * Fold NEXT, which does not sort before RECORD, into RECORD if the two are to become
-	 * one. Must depend on the two records alone.
+	 * If RECORD and NEXT are to become one, merge NEXT into RECORD and return true. NEXT is
+	 * never less than RECORD. The result must depend only on the two records.
 	 */
 	bool (*merge)(void *record, const void *next);
 };
@@ -19,9 +19,9 @@ struct record_sort_ops {
 struct record_sort;
 
 /*
- * Sorts any number of records and merges neighbours, in about MEMORY bytes: what does not
- * fit goes to a temporary file in $TMPDIR or /var/tmp, which has no name and which other users
- * cannot open.
+ * Sorts any number of records and merges neighbours, in about MEMORY bytes. Records that do not fit
+ * are written to a temporary file in $TMPDIR or /var/tmp, which has no name, so that other users
+ * cannot open it.
  * Returns 0, or -ENOMEM. OPS must outlive the sort.
  */
 int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops *ops,
@@ -29,16 +29,16 @@ int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops 
 void record_sort_free(struct record_sort *sort);
 void record_sort_freep(struct record_sort **sort);
 
-/* Copies RECORD in. If that fails, record_sort_finish() tells. */
+/* Adds a copy of RECORD. record_sort_finish() returns an error of this function. */
 void record_sort_add(struct record_sort *sort, const void *record);
 
 /*
  * Ends the adding; then records come out of record_sort_next().
- * Returns 0, or what failed first: -ENOMEM, or the negative errno of the temporary file.
+ * Returns 0, or the first error: -ENOMEM, or the negative errno of the temporary file.
  */
 int record_sort_finish(struct record_sort *sort);
 
-/* The directory of the temporary file if it was this that failed, else NULL. Owned by SORT. */
+/* If the temporary file failed, its directory, else NULL. It belongs to SORT. */
 const char *record_sort_failed_in(const struct record_sort *sort);
 
 /*

@@ -8,12 +8,12 @@
 #define RETRY_IOCTL_INPUT_MAX 1024
 
 /*
- * ioctl(2) that starts again after EINTR. The kernel may have written to ARGUMENT by then (FIEMAP
- * answers whatever it returns), so each call begins with the same INPUT_SIZE bytes of it. How many
- * the kernel reads is not in the number of a request: that of FS_IOC_GETFLAGS has the size of a
- * long, and the argument is an int; that of BTRFS_IOC_FS_INFO says that nothing is read. Not for
- * calls that cannot be repeated, such as BTRFS_IOC_SEND.
- * Returns what ioctl returned (never negative), or a negative errno; -E2BIG if INPUT_SIZE is larger
+ * ioctl(2) that is repeated after EINTR. By then the kernel can have written to ARGUMENT (FIEMAP
+ * writes it even after an error), so its first INPUT_SIZE bytes are restored before each call. The
+ * number of a request does not tell how many bytes the kernel reads: that of FS_IOC_GETFLAGS has
+ * the size of a long, although the argument is an int, and that of BTRFS_IOC_FS_INFO says that the
+ * kernel reads nothing. Not for calls that cannot be repeated, such as BTRFS_IOC_SEND.
+ * Returns the result of ioctl (never negative), or a negative errno; -E2BIG if INPUT_SIZE is larger
  * than RETRY_IOCTL_INPUT_MAX.
  */
 int retry_ioctl(int fd, unsigned long request, void *argument, size_t input_size);

@@ -8,8 +8,8 @@
 #define TREND_SPANS 4096
 
 /*
- * How long each of a series of calls took, one after the other, and how large it was what they had
- * to do: how much do they vary, and how do they grow? In constant memory. All zero is empty.
+ * The times of a series of calls, and the size of the work of each call: how much do the times
+ * vary, and how do they grow with the size? In constant memory. If all members are 0 it is empty.
  */
 struct trend {
 	uint64_t count;
@@ -19,7 +19,7 @@ struct trend {
 	long double size_size;
 	long double time_time;
 	long double size_time;
-	/* sums of as many consecutive times each, but for the last one */
+	/* sums of consecutive times; each span has the same number of times, except the last one */
 	struct trend_span {
 		uint64_t count;
 		uint64_t total;
@@ -30,18 +30,18 @@ struct trend {
 
 void trend_record(struct trend *trend, uint64_t size, uint64_t nanoseconds);
 
-/* The standard deviation of the times, as of a sample; 0 for fewer than two. */
+/* The sample standard deviation of the times; 0 for fewer than two. */
 uint64_t trend_deviation(const struct trend *trend);
 
 /*
- * By how many nanoseconds a call takes longer when the size grows by STEP, by least squares; 0 if
- * the size was always the same.
+ * The number of nanoseconds that a call takes longer for each STEP in size, by least squares; 0 if
+ * all sizes are the same.
  */
 int64_t trend_slope(const struct trend *trend, uint64_t step);
 
 /*
- * The mean time of the first and of the last tenth of the calls, at least one call; of more than
- * TREND_SPANS the bounds of the tenths are rounded. 0 if there was no call.
+ * The mean time of the first and of the last tenth of the calls, which is at least one call. With
+ * more than TREND_SPANS calls the bounds of the tenths are rounded. 0 if there was no call.
  */
 uint64_t trend_first_tenth(const struct trend *trend);
 uint64_t trend_last_tenth(const struct trend *trend);

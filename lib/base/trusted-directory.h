@@ -6,11 +6,10 @@
 #include <sys/stat.h>
 
 /*
- * Whether nobody but root and the caller can put anything into a directory of this STATUS, rename
- * or remove what is there: it is root's or the caller's, and neither its group nor others may write
- * to it, nor anyone by an access control list. The sticky bit does not do: by it everybody may
- * exchange files of his own. What is above the directory does not count, so hold it by a
- * descriptor.
+ * Whether only root and the caller can add, rename or remove files in a directory with this STATUS.
+ * It must belong to root or the caller, and no group, other user or access control list may allow
+ * writing to it. The sticky bit is not sufficient, because with it all users can replace their own
+ * files. The parent directories are not checked, so use a descriptor of the directory.
  */
 bool directory_is_trusted(const struct stat *status);
 

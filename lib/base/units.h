@@ -7,7 +7,7 @@
 
 #include "base/byte-range.h"
 
-/* How btrfs-progs prints sizes: a base of 1024 or 1000 and a fixed or a fitting unit. */
+/* The format of sizes, as in btrfs-progs: a base of 1024 or 1000, and a fixed or a fitting unit. */
 struct size_format {
 	enum { SIZE_IEC, SIZE_SI, SIZE_RAW } base;
 	/* 0: the largest unit that fits; else the power of the base (1: kilo … 4: tera) */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One reference to a data extent, in the order in which the kernel writes the three. */
+/* One reference to a data extent. The members are in the order of the kernel's answer. */
 struct extent_ref {
 	uint64_t inode;
 	uint64_t offset;
@@ -35,10 +35,10 @@ void backref_query_freep(struct backref_query **query);
 
 /*
  * All references to any part of the data extent at BYTENR, on the file system of FD.
- * *RET_REFS, which the caller may sort, is valid until the next call. *RET_COMPLETE is false where
- * the kernel's limit of 16 MiB cut the list.
- * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such extent, -ENOTTY where
- * the kernel (before 4.15) has no such call, -ENOMEM, or -EPROTO for a broken answer.
+ * *RET_REFS, which the caller may sort, is valid until the next call. *RET_COMPLETE is false if the
+ * list was cut at the kernel's limit of 16 MiB.
+ * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such extent, -ENOTTY if the
+ * kernel has no such call (before 4.15), -ENOMEM, or -EPROTO for an invalid answer.
  * Rests on BTRFS_IOC_LOGICAL_INO_V2 (fs/btrfs/ioctl.c).
  */
 int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
@@ -46,8 +46,8 @@ int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
 
 /*
  * The names of INODE in the subvolume of FD, relative to the subvolume: a NULL-terminated
- * array, freed with free_names(). At most what fits into 4096 bytes (the kernel's limit);
- * *RET_COMPLETE is false if there are more.
+ * array, freed with free_names(). The kernel's answer has at most 4096 bytes; *RET_COMPLETE is
+ * false if there are more names.
  * Returns 0, -EPERM without CAP_DAC_READ_SEARCH, -ENOENT, -ENOMEM, or -EPROTO.
  * Rests on BTRFS_IOC_INO_PATHS (fs/btrfs/ioctl.c).
  */

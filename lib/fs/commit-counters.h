@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /*
- * What a file system tells of its transactions, to everybody: the generation, which is the number
- * of the transaction begun last, by BTRFS_IOC_FS_INFO (Linux 5.9); how many commits are done since
- * it was mounted, and how long the last one, the longest and all of them took, by commit_stats in
- * sysfs (Linux 6.0). A commit is counted at its very end; a transaction begins with the first
- * change after the last one was closed, which a commit does half way.
+ * The figures about transactions that every user can read. BTRFS_IOC_FS_INFO (Linux 5.9) has the
+ * generation, which is the number of the newest transaction. commit_stats in sysfs (Linux 6.0) has
+ * the number of commits since the mount, and the times of the last one, the longest one and all of
+ * them. A commit is counted at its very end. In the middle of a commit its transaction is closed;
+ * the first change after that begins the next transaction.
  */
 struct commit_counters {
 	bool generation_known;
-	/* the members below the next one */
+	/* whether the members after GENERATION are known */
 	bool stats_known;
 	uint64_t generation;
 	uint64_t commits;
@@ -24,36 +24,37 @@ struct commit_counters {
 };
 
 /*
- * Read them for the file system of FD; ROOT stands for /sys/fs/btrfs if not NULL. What the kernel
- * does not have is not known. Returns 0, or a negative errno: -ENOTTY where it is not btrfs.
+ * Read them for the file system of FD. ROOT replaces /sys/fs/btrfs if it is not NULL. Figures that
+ * the kernel does not have are not known. Returns 0, or a negative errno: -ENOTTY if the file
+ * system is not btrfs.
  */
 int commit_counters_read(const char *root, int fd, struct commit_counters *ret_counters);
 
-/* Read the generation alone again, which takes less than a microsecond. Returns as above. */
+/* Read only the generation again, in less than a microsecond. Returns as above. */
 int commit_counters_read_generation(int fd, struct commit_counters *counters);
 
 /*
- * How far the generation is ahead of the number of commits while a transaction is running and all
- * before it are counted. That is the same from the mount on. 0 is not known yet.
+ * The difference between the generation and the number of commits, while a transaction is running
+ * and all commits before it are counted. It is constant after the mount. 0 means not known yet.
  */
 struct generation_offset {
 	uint64_t generations;
 };
 
 /*
- * Learn it from COUNTERS whose generation was read after the rest of them and while that
- * transaction was running, as it is right after a change. Commits that are not counted yet make
- * the offset too large, so the least one counts.
+ * Learn it from COUNTERS. Their generation must have been read after the other members, and while
+ * its transaction was running, such as right after a change. Commits that are not counted yet make
+ * the difference too large, so the least difference is kept.
  */
 void generation_offset_learn(struct generation_offset *offset,
 			     const struct commit_counters *counters);
 
 enum fsync_kind {
-	/* the log alone was written */
+	/* the fsync wrote only the log */
 	FSYNC_LOG,
-	/* it came with a commit of the transaction, its own or one that it waited for */
+	/* the fsync committed the transaction, or waited for a commit of it */
 	FSYNC_FULL,
-	/* a commit went by that may as well have been somebody else's, or nothing is known */
+	/* there was a commit, perhaps of another program; or nothing is known */
 	FSYNC_UNCERTAIN,
 };
 
@@ -62,27 +63,28 @@ enum fsync_kind {
 /* "log", "full" or "uncertain" */
 const char *fsync_kind_name(enum fsync_kind kind);
 
-/* What was seen of one fsync. */
+/* The counters around one fsync. */
 struct fsync_evidence {
-	/* the generation is of the last change of what was fsynced */
+	/* with the generation of the last change before the fsync */
 	struct commit_counters before;
 	/* right after the fsync */
 	struct commit_counters after;
-	/* the generation is of a change right after that */
+	/* with the generation of a change right after that */
 	struct commit_counters later;
 	uint64_t duration_ns;
 };
 
 /*
- * What kind of fsync that was.
+ * The kind of an fsync.
  *
- * If the transaction of the change before is still running later, it was not committed: a log
- * commit, for certain. If it was committed, and this commit was done when the fsync had returned,
- * the fsync came with it: as long as an fsync is writing the log in a transaction, that cannot be
- * committed, so that somebody else's commit is done after the fsync; unless it began in the
- * microseconds between the change and the fsync, which then waited for it and wrote its log in the
- * next transaction. One that lasted longer than the fsync, or with others after it, is not
- * taken for the fsync's. Everything that is neither is uncertain.
+ * If the transaction of BEFORE is still running in LATER, it was not committed, so the fsync
+ * certainly wrote only the log. If it was committed, and the commit was done when the fsync
+ * returned, the fsync was full. The reason: while an fsync writes the log in a transaction, this
+ * transaction cannot be committed, so a commit by another program ends after the fsync. There is
+ * one exception: a commit that begins in the microseconds between the change and the fsync. Then
+ * the fsync waits for it, and writes its log in the next transaction. A commit that took longer
+ * than the fsync, or that was followed by other commits, is not taken as that of the fsync. All
+ * other cases are uncertain.
  */
 enum fsync_kind fsync_kind_of(const struct fsync_evidence *evidence,
 			      const struct generation_offset *offset);

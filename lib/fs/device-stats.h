@@ -7,15 +7,15 @@
 
 #include "fs/filesystem.h"
 
-/* What block devices did since they are there; several of them added up. */
+/* The statistics of block devices since they were added, as the sum over several devices. */
 struct device_stats {
 	uint64_t reads;
 	uint64_t read_bytes;
-	/* how long each read took, added up: two seconds where two are under way for a second */
+	/* the sum of the times of all reads: two reads in flight for one second are two seconds */
 	uint64_t read_ns;
-	/* how long anything was under way */
+	/* the time in which at least one request was in flight */
 	uint64_t busy_ns;
-	/* reads and writes that are under way now */
+	/* the number of reads and writes in flight now */
 	uint64_t in_flight;
 	unsigned int device_count;
 };
@@ -28,12 +28,12 @@ int device_stats_parse(const char *text, size_t size, struct device_stats *ret_s
 
 /*
  * Read those of all devices of the file system FSID from ROOT/FSID/devices; ROOT NULL means
- * /sys/fs/btrfs. Returns 0, -ENOENT where sysfs does not show them, -EPROTO, or the errno.
+ * /sys/fs/btrfs. Returns 0, -ENOENT if sysfs does not have them, -EPROTO, or a negative errno.
  */
 int device_stats_read(const char *root, const uint8_t fsid[FSID_SIZE],
 		      struct device_stats *ret_stats);
 
-/* What was done from BEFORE to AFTER; what is under way is AFTER's. */
+/* The changes from BEFORE to AFTER; in_flight is that of AFTER. */
 struct device_stats device_stats_subtract(const struct device_stats *after,
 					  const struct device_stats *before);
 

@@ -12,7 +12,7 @@
 /* One extent of a file as FS_IOC_FIEMAP reports it. Offsets and lengths in bytes. */
 struct mapped_extent {
 	uint64_t offset;
-	/* btrfs' logical address; 0 where there is none (delalloc, inline) */
+	/* btrfs' logical address; 0 if there is none (delalloc, inline) */
 	uint64_t bytenr;
 	uint64_t length;
 	/* FIEMAP_EXTENT_* */
@@ -31,7 +31,7 @@ int fiemap_check_answer(const void *buffer, size_t size);
 struct fiemap_iter;
 
 /*
- * A reusable iterator; its buffer is what it owns, however many extents pass.
+ * A reusable iterator. Its memory does not depend on the number of extents.
  * Returns 0, or -ENOMEM. The caller frees it with fiemap_iter_free().
  */
 int fiemap_iter_new(struct fiemap_iter **ret_iter);
@@ -51,10 +51,10 @@ void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range
  * when the file changes between two calls; extents of length 0 are left out.
  * Extents are not cut to the range (see mapped_extent_clip()).
  *
- * Returns 1 with an extent, 0 at the end (at once for a range after where any file of the
- * file system ends, for which the kernel says EFBIG), or a negative errno: -EOPNOTSUPP or
- * -ENOTTY where the file system has no FIEMAP, -EPROTO for a broken answer or one that makes no
- * progress, or what the ioctl gave.
+ * Returns 1 with an extent; 0 at the end, and also for a range after the largest file size of the
+ * file system, for which the kernel returns EFBIG; or a negative errno: -EOPNOTSUPP or -ENOTTY if
+ * the file system has no FIEMAP, -EPROTO for an answer that is invalid or makes no progress, or the
+ * errno of the ioctl.
  * Rests on FS_IOC_FIEMAP (fs/ioctl.c, fs/btrfs/fiemap.c; before 6.9 extent_io.c).
  */
 int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent);
@@ -63,16 +63,16 @@ int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent)
 uint64_t fiemap_iter_calls(const struct fiemap_iter *iter);
 
 /*
- * Count the extents of FD that touch RANGE with a call that has no room for them, for
- * which the kernel maps the file but skips the check for shared extents.
+ * Count the extents of FD that touch RANGE, with a call that has no room for them. For such a call
+ * the kernel maps the file but skips the check for shared extents.
  * Returns 0, or a negative errno as fiemap_iter_next().
  */
 int fiemap_count(int fd, struct byte_range range, uint32_t *ret_count);
 
 /*
  * Cut EXTENT to RANGE. The bytenr moves with the start, except for encoded
- * (compressed) extents, whose bytes have no address of their own. What is cut at its end is no
- * longer the last extent.
+ * (compressed) extents, whose bytes have no address of their own. An extent that is cut at its end
+ * loses the flag of the last extent.
  * Returns 1, or 0 if nothing is left of it (then EXTENT is unchanged).
  */
 int mapped_extent_clip(struct mapped_extent *extent, struct byte_range range);

@@ -7,14 +7,14 @@
 
 #include "fs/tree-search.h"
 
-/* A file extent item: what a range of a file refers to on disk. */
+/* A file extent item: the data extent to which a range of a file refers. */
 struct file_extent {
 	/* in the file, bytes */
 	uint64_t offset;
 	uint64_t length;
 	/* the data extent; 0 for a hole or inline data */
 	uint64_t disk_bytenr;
-	/* what the data extent, or the inline data, takes as it is stored */
+	/* the size of the data extent, or of the inline data, as it is stored */
 	uint64_t disk_bytes;
 	/* where in the (uncompressed) data extent the item starts */
 	uint64_t extent_offset;
@@ -24,7 +24,7 @@ struct file_extent {
 	bool is_inline;
 	bool is_prealloc;
 	bool is_compressed;
-	/* encrypted, or encoded in another way, neither of which is in use */
+	/* encrypted, or encoded in another way; no kernel writes such extents */
 	bool is_encoded;
 };
 
@@ -49,7 +49,7 @@ void file_extent_iter_freep(struct file_extent_iter **iter);
 
 /*
  * The next item that overlaps the file's bytes from OFFSET to END (exclusive). Calls must come
- * with ascending ranges; an item that reaches beyond END is given again to the next range.
+ * with ascending ranges. An item that reaches beyond END is returned again for the next range.
  * Returns 1, 0 if there is none (any more), or a negative errno as tree_search_next().
  */
 int file_extent_iter_next(struct file_extent_iter *iter, uint64_t offset, uint64_t end,

@@ -10,26 +10,26 @@
 
 /*
  * The UUID of the file system of FD. Needs no privilege.
- * Returns 0, or a negative errno (-ENOTTY where the file system is not btrfs).
+ * Returns 0, or a negative errno (-ENOTTY if the file system is not btrfs).
  * Rests on BTRFS_IOC_FS_INFO.
  */
 int filesystem_id_of(int fd, uint8_t ret_fsid[FSID_SIZE]);
 
 /*
- * Open the directory PATH, which has to be on btrfs, with FLAGS as open(2) has them.
- * Returns a descriptor, which is the caller's, or a negative errno (-ENOTTY where the file system
- * is not btrfs, -ENOTDIR, ...).
+ * Open the directory PATH, which has to be on btrfs, with FLAGS as for open(2).
+ * Returns a descriptor that the caller closes, or a negative errno (-ENOTTY if the file system is
+ * not btrfs, -ENOTDIR, ...).
  */
 int filesystem_open_directory(const char *path, int flags);
 
 /*
- * Commit the transaction that is running on the file system of FD, if there is one, so that the
- * trees on disk say what holds in memory. Data that is dirty stays so.
+ * Commit the running transaction of the file system of FD, if there is one, so that the trees on
+ * disk have all changes. Dirty data is not written back.
  * Returns 0, or a negative errno. Rests on BTRFS_IOC_START_SYNC and BTRFS_IOC_WAIT_SYNC.
  */
 int filesystem_commit(int fd);
 
-/* Write the UUID of a file system to TEXT as sysfs has it, and return TEXT. */
+/* Write the UUID of a file system to TEXT in the form of sysfs, and return TEXT. */
 char *filesystem_id_text(char text[FSID_TEXT_SIZE], const uint8_t fsid[FSID_SIZE]);
 
 #endif

@@ -7,21 +7,21 @@
 #include "fs/tree-search.h"
 
 /*
- * The flags of an inode as they are on disk (BTRFS_INODE_* of linux/btrfs_tree.h), those that
- * decide about writes by name here.
+ * The flags of an inode on disk (BTRFS_INODE_* of linux/btrfs_tree.h). The flags that decide about
+ * writes have names here.
  */
 #define INODE_NODATASUM (1u << 0)
 #define INODE_NODATACOW (1u << 1)
 #define INODE_PREALLOC (1u << 4)
 
 /*
- * Takes the lowest flag that has a name out of *INODE_FLAGS. Returns the name; NULL if only flags
- * without one are left.
+ * Removes the lowest flag with a name from *INODE_FLAGS. Returns the name, or NULL if no flag with
+ * a name is left.
  */
 const char *inode_flags_take_name(uint32_t *inode_flags);
 
 /*
- * Those flags of FD that anybody may ask for, nodatacow among them, nodatasum and prealloc not.
+ * The flags of FD that need no privilege. nodatacow is one of them, nodatasum and prealloc are not.
  * Returns 0, or a negative errno. Rests on FS_IOC_GETFLAGS.
  */
 int inode_flags_of(int fd, uint32_t *ret_flags);
@@ -33,9 +33,9 @@ int inode_flags_of(int fd, uint32_t *ret_flags);
 int inode_flags_parse(const struct tree_item *item, uint32_t *ret_flags);
 
 /*
- * All flags of INODE, which FD is open on. A change of prealloc gets to the tree with the next
- * commit, that of the others is seen at once.
- * Returns 0, or a negative errno as tree_search_next(); -ENOENT where there is no such inode.
+ * All flags of INODE, the inode of FD. A change of prealloc is visible after the next commit,
+ * changes of the other flags at once.
+ * Returns 0, or a negative errno as tree_search_next(); -ENOENT if there is no such inode.
  */
 int inode_flags_all_of(int fd, uint64_t inode, uint32_t *ret_flags);
 

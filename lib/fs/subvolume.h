@@ -10,14 +10,14 @@
 #include "fs/filesystem.h"
 
 /*
- * What a call of libbtrfsutil returned, as a negative errno, or 0. The library leaves the reason in
- * errno where there is one; errno is to be 0 before a call that may fail without.
+ * Translates ERROR, the result of a libbtrfsutil call, to a negative errno, or 0. The library sets
+ * errno for most errors; set errno to 0 before a call that can fail without setting it.
  */
 int subvolume_errno(enum btrfs_util_error error);
 
 /*
  * The id of the subvolume that holds FD. Needs no privilege.
- * Returns 0, or a negative errno (-ENOTTY where the file system is not btrfs).
+ * Returns 0, or a negative errno (-ENOTTY if the file system is not btrfs).
  * Rests on BTRFS_IOC_INO_LOOKUP through libbtrfsutil.
  */
 int subvolume_id_of(int fd, uint64_t *ret_subvolid);
@@ -26,7 +26,7 @@ int subvolume_id_of(int fd, uint64_t *ret_subvolid);
 int subvolume_is_root(int fd);
 
 /*
- * The transaction of the last snapshot taken of subvolume SUBVOLID, 0 if there was none.
+ * The transaction of the last snapshot of subvolume SUBVOLID, 0 if there was none.
  * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such subvolume, -EPROTO.
  * Rests on struct btrfs_root_item, by BTRFS_IOC_TREE_SEARCH_V2.
  */
@@ -34,14 +34,14 @@ int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction
 
 #define SUBVOLUME_UUID_SIZE 16
 
-/* What the root tree holds of a subvolume. UUIDs that it does not have are zero. */
+/* A subvolume in the root tree. UUIDs that it does not have are zero. */
 struct subvolume_root {
 	uint8_t uuid[SUBVOLUME_UUID_SIZE];
-	/* of the one that it was a snapshot of */
+	/* of the subvolume from which this snapshot was taken */
 	uint8_t parent_uuid[SUBVOLUME_UUID_SIZE];
 	/* the transaction of its last change */
 	uint64_t ctransid;
-	/* of its tree: all the blocks of metadata, each one once */
+	/* the size of all metadata blocks of its tree */
 	uint64_t tree_bytes;
 	bool read_only;
 };
@@ -56,8 +56,8 @@ int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root
 int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid);
 
 /*
- * Whether one of two subvolumes was made of the other or both of the same one, by snapshots,
- * however many are between them. Those that are deleted cannot be followed any further.
+ * Whether one of two subvolumes is a snapshot of the other, or both are snapshots of a third one,
+ * directly or over other snapshots. A chain ends at a subvolume that was deleted.
  * Returns 1, 0, or a negative errno as above.
  */
 int subvolumes_are_related(int fd, uint64_t a, uint64_t b);
@@ -70,9 +70,10 @@ int subvolumes_are_related(int fd, uint64_t a, uint64_t b);
 int subvolume_path(int fd, uint64_t subvolid, char **ret_path);
 
 /*
- * Open the root of subvolume SUBVOLID, whose path is PATH, through any mount that shows it. No
- * symbolic link is followed, and below the mount no other one is entered.
- * Returns a descriptor and the directory, both the caller's, or -ENOENT where no mount does.
+ * Open the root of subvolume SUBVOLID, whose path is PATH, through any mount that contains it. No
+ * symbolic link is followed, and no other mount below this one is entered.
+ * Returns a descriptor and the directory's path, both for the caller to free, or -ENOENT if no
+ * mount contains it.
  * Rests on /proc/self/mountinfo through libmount.
  */
 int subvolume_open_mounted(const uint8_t fsid[FSID_SIZE], uint64_t subvolid, const char *path,

@@ -19,9 +19,9 @@ int tree_key_compare(const struct tree_key *a, const struct tree_key *b);
 struct tree_batch;
 
 /*
- * A few neighbouring items of a b-tree, asked for in one call, whatever their objectids and types:
- * for questions that one item answers, and often the next one too. ROOM is for the items of an
- * answer and their headers, in bytes; it bounds what a question costs.
+ * Neighbouring items of a b-tree with any objectids and types, fetched in one call. This is for
+ * lookups that need one item, and often the next one too. ROOM is the size of the buffer for the
+ * items and their headers, in bytes; it limits the cost of a lookup.
  * Returns 0, or -ENOMEM. Freed with tree_batch_free().
  */
 int tree_batch_new(struct tree_batch **ret_batch, size_t room);
@@ -29,8 +29,8 @@ void tree_batch_free(struct tree_batch *batch);
 void tree_batch_freep(struct tree_batch **batch);
 
 /*
- * Ask for the items of tree TREE_ID from key MIN to MAX, MOST of them at most, on the file system
- * of FD. There are fewer where ROOM is used up; none means that there is none.
+ * Fetch at most MOST items of tree TREE_ID from key MIN to MAX, on the file system of FD. There are
+ * fewer items if ROOM is used up. An empty batch means that the tree has no such item.
  * Returns 0, or a negative errno as tree_search_next(); then the batch is empty.
  * Rests on BTRFS_IOC_TREE_SEARCH_V2 (fs/btrfs/ioctl.c).
  */
@@ -38,9 +38,9 @@ int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct 
 		     struct tree_key max, uint32_t most);
 
 /*
- * The next item of the answer. One too large for ROOM comes alone, with its size but without its
- * data (NULL): the kernel says how much it would have needed and copies the header.
- * Returns 1, 0 after the last one, or -EPROTO for a broken answer, which ends the batch.
+ * The next item of the answer. An item that is too large for ROOM is the only one in its batch, and
+ * has a size but no data (NULL), because the kernel copies only its header.
+ * Returns 1, 0 after the last one, or -EPROTO for an invalid answer, which ends the batch.
  */
 int tree_batch_next(struct tree_batch *batch, struct tree_item *ret_item);
 

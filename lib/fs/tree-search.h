@@ -40,8 +40,8 @@ void tree_search_freep(struct tree_search **search);
 /*
  * The next item, in ascending order of offset.
  * Returns 1 with an item, 0 at the end, or a negative errno: -EPERM without
- * CAP_SYS_ADMIN, -ENOTTY where the file system is not btrfs, -ENOENT without such a
- * tree, -EPROTO for a broken answer or one that makes no progress.
+ * CAP_SYS_ADMIN, -ENOTTY if the file system is not btrfs, -ENOENT if there is no such tree,
+ * -EPROTO for an answer that is invalid or makes no progress.
  * Rests on BTRFS_IOC_TREE_SEARCH_V2 (fs/btrfs/ioctl.c).
  */
 int tree_search_next(struct tree_search *search, struct tree_item *ret_item);
