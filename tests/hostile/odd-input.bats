@@ -180,13 +180,21 @@ make_largest_file() {
 # is_taken OPTION...: whether a terminal that the option opens controls the program after that
 is_taken() {
     python3 -B - "$FASTPATH" "$@" <<'PYTHON'
-import os, subprocess, sys, time
+import contextlib, os, subprocess, sys, time
+
+# A file may be closed after its name was read.
+def has_opened(pid, path):
+    for link in os.scandir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            if os.readlink(link.path) == path:
+                return True
+    return False
 
 master, slave = os.openpty()
 path = os.ttyname(slave)
 child = subprocess.Popen([*sys.argv[1:], path], start_new_session=True, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-while path not in {os.readlink(link.path) for link in os.scandir(f"/proc/{child.pid}/fd")}:
+while not has_opened(child.pid, path):
     assert child.poll() is None
     time.sleep(0.01)
 with open(f"/proc/{child.pid}/stat") as stat:
