@@ -12,33 +12,33 @@
 #define FSYNC_FOLDER_NAME_SIZE RANDOM_NAME_SIZE(FSYNC_FOLDER_PREFIX)
 
 /*
- * A folder that grows by empty files and is fsynced in between, and then goes away.
+ * A temporary folder to which empty files are added, with an fsync of the folder now and then.
  *
- * While it is in use it is locked (flock), and it bears an extended attribute, which it gets once
- * it is locked, and which says which inode that is. So a folder with the attribute, of mode 0700,
- * and without a lock is one whose program was killed. Root's attribute is one that nobody else can
- * set; a root who cannot, in a user namespace, makes folders that nobody can tell for what they
- * are. What is removed: empty regular files with the names given here, and then the folder if it is
- * empty. Everything goes by descriptors, and no link is followed.
+ * While it is in use it is locked (flock). After the locking it gets an extended attribute with its
+ * inode number. So a folder of mode 0700 that has the attribute and no lock belongs to a program
+ * that was killed. Only root can set the attribute that root uses. Root in a user namespace cannot
+ * set it, and makes folders that cannot be recognized later. The only files that are removed are
+ * empty regular files with the names used here, and then the folder if it is empty. All accesses
+ * are by descriptor, and no link is followed.
  */
 struct fsync_folder {
 	/* the caller's */
 	int parent_fd;
 	int fd;
 	char name[FSYNC_FOLDER_NAME_SIZE];
-	/* how many were added */
+	/* the number of files added */
 	uint64_t file_count;
-	/* what is removed, NULL before that */
+	/* the entries during the removal, NULL before it */
 	DIR *entries;
 };
 
 /*
- * Make a folder in the directory PARENT_FD, on btrfs, and lock it. PARENT_FD may be open with
- * O_PATH, and belong to another user, who can rename what is in it and put something else in its
- * place. Returns 0, or a negative errno as mkdir(2) and fsetxattr(2), -EINTR if a signal came
- * while somebody else had the lock; -EPERM or -EEXIST where another directory was found in the
- * place of the new one, which is lost then. Unless it is NULL, RET_LEFT is the name of what was
- * made and could not be removed again after an error, "" where nothing is left.
+ * Make a folder in the directory PARENT_FD, on btrfs, and lock it. PARENT_FD can be open with
+ * O_PATH. It can belong to another user, who can rename and replace the folder. Returns 0, or a
+ * negative errno as mkdir(2) and fsetxattr(2); -EINTR if a signal came while another program had
+ * the lock; -EPERM or -EEXIST if the new folder was replaced by another directory, so that it is
+ * lost. If RET_LEFT is not NULL, it is the name of the folder if that could not be removed after an
+ * error, and "" if nothing is left.
  * Removed with fsync_folder_remove_next(), freed with fsync_folder_close().
  */
 int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
@@ -47,32 +47,32 @@ int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
 /* Adds an empty file. Returns 0, or a negative errno as open(2). */
 int fsync_folder_add(struct fsync_folder *folder);
 
-/* Fsyncs the folder itself. Returns 0 and how long that took, or a negative errno. */
+/* Fsyncs the folder itself. Returns 0 with the time that the fsync took, or a negative errno. */
 int fsync_folder_sync(struct fsync_folder *folder, uint64_t *ret_nanoseconds);
 
-/* The least change: its times. Returns 0 or a negative errno. */
+/* Sets the times of the folder, which is the smallest change. Returns 0 or a negative errno. */
 int fsync_folder_touch(struct fsync_folder *folder);
 
 /*
- * Removes the next file, or at last the folder, under whatever name and in whatever directory of
- * its mount it is by now; nothing else is removed, except an empty directory that somebody who
- * might remove it himself puts in its place at that moment. Returns 1, 0 when the folder is gone,
- * or a negative errno: -ENOTEMPTY if something is in it that is not ours, which is left alone;
- * -ENOENT if it was moved to where it cannot be found, -EACCES if to where this user may not look.
- * After another error it can be tried again.
+ * Removes the next file, or at the end the folder, even if the folder was renamed or moved within
+ * its mount. It removes nothing else, with one exception: a user who can remove a directory can put
+ * an empty one in the place of the folder at that moment. Returns 1, 0 when the folder is removed,
+ * or a negative errno: -ENOTEMPTY if the folder has other files, which are left alone; -ENOENT if
+ * it was moved and cannot be found, -EACCES if this user may not search there. After other errors
+ * the caller can try again.
  */
 int fsync_folder_remove_next(struct fsync_folder *folder);
 
 /* Frees what it holds, the lock included. */
 void fsync_folder_close(struct fsync_folder *folder);
 
-/* All but the first are not to be removed, but to be told of. */
+/* A folder of the first kind can be removed; the others are only reported. */
 enum fsync_folder_finding {
-	/* this user's program made it, and left it behind */
+	/* a program of this user made it and was killed */
 	FSYNC_FOLDER_LEFT,
-	/* it may have */
+	/* perhaps a program of this user made it and was killed */
 	FSYNC_FOLDER_DOUBTFUL,
-	/* it did, and has not let go of it yet: it runs, or has just been killed */
+	/* a program of this user made it and still has the lock: it runs, or has just been killed */
 	FSYNC_FOLDER_IN_USE,
 };
 
@@ -80,9 +80,9 @@ typedef int fsync_folder_found(void *data, struct fsync_folder *folder,
 			       enum fsync_folder_finding finding);
 
 /*
- * Call FOUND for each folder in the directory PARENT_FD that a program of this user made, or may
- * have made, locked as if it were new unless it is in use; it is closed afterwards. Goes on until
- * FOUND returns a negative errno. Returns 0 or a negative errno: -EACCES where PARENT_FD cannot be
+ * Call FOUND for each folder in the directory PARENT_FD that a program of this user made, or
+ * perhaps made. The folder is locked, unless it is in use, and is closed after the call. Ends early
+ * if FOUND returns a negative errno. Returns 0 or a negative errno: -EACCES if PARENT_FD cannot be
  * read.
  */
 int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data);

@@ -8,41 +8,41 @@
 #include "fs/fiemap.h"
 #include "fs/file-extent.h"
 
-/* What becomes of the next write to a range of a file. */
+/* Where the next write to a range of a file goes. */
 enum nocow_fate {
-	/* it goes to the blocks that are there */
+	/* it goes to the blocks that the range has now */
 	NOCOW_IN_PLACE,
-	/* it goes to other blocks, and those that are there are given up */
+	/* it goes to new blocks, and the range no longer refers to the old ones */
 	NOCOW_COPIED,
-	/* it gets new blocks, since there are none */
+	/* it goes to new blocks, and the range has none now */
 	NOCOW_NEW,
-	/* depends on what happens first, or is unknown */
+	/* it depends on later events, or is unknown */
 	NOCOW_UNKNOWN,
 };
 
-/* Why; of those that copy the first one that the kernel comes to. */
+/* The reason. If several reasons make the kernel copy, it is the first one that it checks. */
 enum nocow_reason {
-	/* in place: preallocated and not written yet, or written by a file with nodatacow */
+	/* in place: preallocated and not written yet; or written in a file with nodatacow */
 	NOCOW_REASON_PREALLOC,
 	NOCOW_REASON_NODATACOW,
-	/* copied: the inode has no flag that would let it be otherwise */
+	/* copied: the inode has neither the flag nodatacow nor prealloc */
 	NOCOW_REASON_NO_FLAG,
 	/* copied: the extent is no newer than the subvolume's last snapshot */
 	NOCOW_REASON_GENERATION,
 	/* copied: compressed, or encoded in another way */
 	NOCOW_REASON_COMPRESSED,
-	/* copied: somebody else refers to the extent, or the file does from another place */
+	/* copied: another file, or another place in this file, refers to the extent */
 	NOCOW_REASON_SHARED,
-	/* copied: checksums exist, which would no longer be right */
+	/* copied: the range has checksums, which would become wrong */
 	NOCOW_REASON_CHECKSUMS,
 	/* new */
 	NOCOW_REASON_HOLE,
 	NOCOW_REASON_INLINE,
-	/* unknown: preallocated, but the inode does not say so, as buffered writes want it to */
+	/* unknown: preallocated, but the inode lacks the flag that buffered writes need */
 	NOCOW_REASON_DIRECT_ONLY,
-	/* unknown: waits to be written back, and has no extent yet */
+	/* unknown: the data is not written back yet, and has no extent */
 	NOCOW_REASON_DELALLOC,
-	/* unknown: asking needs a privilege, or the file has changed */
+	/* unknown: the privilege to search trees is missing, or the file has changed */
 	NOCOW_REASON_UNKNOWN,
 	NOCOW_REASON_COUNT,
 };
@@ -50,31 +50,31 @@ enum nocow_reason {
 const char *nocow_reason_name(enum nocow_reason reason);
 enum nocow_fate nocow_reason_fate(enum nocow_reason reason);
 
-/* Whether there are checksums. */
+/* Whether a range has checksums. */
 enum nocow_checksums {
 	NOCOW_CHECKSUMS_NOT_ASKED,
 	NOCOW_CHECKSUMS_NONE,
 	NOCOW_CHECKSUMS_EXIST,
 };
 
-/* A range of a file for which the answer is one and the same. */
+/* A range of a file that has the same answer everywhere. */
 struct nocow_range {
 	uint64_t offset;
 	uint64_t length;
-	/* where it lies now, 0: nowhere of its own */
+	/* where the range is on disk now, 0 if it has no extent of its own */
 	uint64_t bytenr;
 	enum nocow_reason reason;
 	enum nocow_checksums checksums;
 };
 
-/* What is known of a file before its extents are looked at. */
+/* What is known about a file before its extents are examined. */
 struct nocow_file {
 	int fd;
 	uint64_t inode;
 	uint64_t size;
 	/* INODE_* */
 	uint32_t inode_flags;
-	/* false where trees may not be searched; then the rest is not set */
+	/* false without the privilege to search trees; then the members below are not set */
 	bool searchable;
 	uint64_t subvolid;
 	/* transaction of the subvolume's last snapshot */
@@ -82,22 +82,22 @@ struct nocow_file {
 };
 
 /*
- * What the kernel decides about a write to ITEM from the item alone; SHARED is what FIEMAP says.
- * NOCOW_REASON_PREALLOC, NOCOW_REASON_NODATACOW and NOCOW_REASON_DIRECT_ONLY hold unless the extent
- * turns out to be shared or to have checksums.
+ * The kernel's decision about a write to ITEM, from the item alone. SHARED is the flag in FIEMAP.
+ * NOCOW_REASON_PREALLOC, NOCOW_REASON_NODATACOW and NOCOW_REASON_DIRECT_ONLY are correct unless the
+ * extent is shared or has checksums.
  * Rests on can_nocow_file_extent() and should_nocow() (fs/btrfs/inode.c).
  */
 enum nocow_reason nocow_reason_of_item(const struct nocow_file *file,
 				       const struct file_extent *item, bool shared);
 
-/* The same from what anybody may know: the inode's flags and an extent from FIEMAP. */
+/* The same without privileges, from the inode's flags and an extent in FIEMAP. */
 enum nocow_reason nocow_reason_of_mapped(const struct nocow_file *file,
 					 const struct mapped_extent *extent);
 
 struct nocow_iter;
 
 /*
- * Goes over the ranges of a file; reusable, and its buffers are what it owns, however many pass.
+ * Iterates over the ranges of a file. Reusable. Its memory does not depend on the number of ranges.
  * Returns 0 or -ENOMEM; freed with nocow_iter_free().
  */
 int nocow_iter_new(struct nocow_iter **ret_iter);
@@ -105,7 +105,7 @@ void nocow_iter_free(struct nocow_iter *iter);
 void nocow_iter_freep(struct nocow_iter **iter);
 
 /*
- * Start over with RANGE of FILE, which is copied; its FD stays the caller's. FIEMAP_FLAGS are
+ * Start again with RANGE of FILE, which is copied; its FD stays the caller's. FIEMAP_FLAGS are
  * FIEMAP_FLAG_*. Returns 0, or a negative errno as checksum_search_start().
  */
 int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
@@ -115,22 +115,23 @@ int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
  * The next range, in ascending order and without gaps, holes included, up to the end of the file
  * or the last extent after it.
  *
- * The trees lag behind memory: inode flags and references get there with a commit, and while
- * references wait for it the kernel can take an extent for shared that is not. So the answers hold
- * for what was committed before (see filesystem_commit()). FIEMAP includes later references.
+ * The trees are older than memory: inode flags and references reach them with a commit. While
+ * references wait for the commit, the kernel can take an extent for shared although it is not. So
+ * the answers are those of the last commit (see filesystem_commit()). FIEMAP includes later
+ * references.
  *
- * Only what may go in place by its item is asked for in the extent tree, and in the checksum tree
- * also what may not for another reason than a missing flag.
+ * A range is looked up in the extent tree only if its item allows a write in place, and in the
+ * checksum tree unless a missing flag is the reason for copying.
  *
  * Returns 1, 0 at the end, or a negative errno as fiemap_iter_next() and tree_search_next().
  */
 int nocow_iter_next(struct nocow_iter *iter, struct nocow_range *ret_range);
 
-/* What the ranges of a file, or of several, add up to. */
+/* The sums over the ranges of one or several files. */
 struct nocow_sums {
 	uint64_t counts[NOCOW_REASON_COUNT];
 	uint64_t bytes[NOCOW_REASON_COUNT];
-	/* bytes with checksums, where those were asked for, and how much that was */
+	/* the bytes with checksums, and the bytes for which checksums were looked up */
 	uint64_t csum_bytes;
 	uint64_t csum_asked_bytes;
 };

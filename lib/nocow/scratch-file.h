@@ -12,17 +12,17 @@ enum scratch_kind {
 };
 
 /*
- * Make an empty file in DIRECTORY. It never has a name, and cannot be given one, so that it is gone
- * when nobody has it open any more, however the program ends.
- * Returns a descriptor with O_DIRECT, which is the caller's, or a negative errno: -ENOTTY where
+ * Make an empty file in DIRECTORY. It has no name, and no name can be given to it. So it is deleted
+ * when the last descriptor is closed, even if the program is killed.
+ * Returns a descriptor with O_DIRECT that the caller closes, or a negative errno: -ENOTTY if
  * DIRECTORY is not on btrfs, -EROFS, -EACCES, ...
  * Rests on O_TMPFILE.
  */
 int scratch_file_new(const char *directory);
 
 /*
- * Give the new file FD a size of SIZE bytes, a multiple of SCRATCH_BLOCK. It is neither compressed
- * nor, unless KIND says so, NOCOW, whatever its directory hands down.
+ * Give the new file FD a size of SIZE bytes, a multiple of SCRATCH_BLOCK. It is not compressed, and
+ * NOCOW only with SCRATCH_NOCOW, regardless of the flags that it inherits from its directory.
  * Returns 0 or a negative errno: -ENOSPC, ...
  * Rests on FS_IOC_SETFLAGS and fallocate(2).
  */

@@ -8,16 +8,16 @@
 #include "probe/feature-probe.h"
 #include "probe/feature-status.h"
 
-/* How to see a feature at work. */
+/* How a feature is measured. */
 struct feature_probe {
-	/* one of both */
+	/* one of the two is not NULL */
 	feature_probe_run *run;
 	feature_probe_run_on_image *run_on_image;
-	/* of both costs */
+	/* of the cost and the reference */
 	const char *unit;
-	/* what is compared with what */
+	/* a text that says what is compared */
 	const char *what;
-	/* Of the cost in percent of the reference: what is between was seen with neither. */
+	/* bounds of the cost in percent of the reference; a cost between them is unclear */
 	unsigned int present_below;
 	unsigned int absent_above;
 };
@@ -31,12 +31,13 @@ bool feature_clock_is_fine(void);
 bool feature_probe_needs_root(const struct feature_probe *probe);
 
 /*
- * Measure by PROBE on the file system of DIRECTORY_FD, on btrfs, whoever that directory belongs to.
- * Root measures in an image that has no name there (probe-image.h), others in a folder that they
- * alone may enter (probe-folder.h). Root does so, too, where images cannot be made, but only in a
- * directory in which nobody else can replace what it makes.
- * Returns 0, -EINTR after a signal that INTERRUPTS holds, -EPERM for an image without root, or a
- * negative errno as probe_image_new() and probe_folder_new(); RET_FAILURE says what failed.
+ * Measure by PROBE on the file system of DIRECTORY_FD, on btrfs. The directory can belong to any
+ * user. Root measures in an image there that has no name (probe-image.h), other users in a folder
+ * that only they can enter (probe-folder.h). If root cannot make an image it also uses a folder,
+ * but only in a directory in which no other user can replace the folder.
+ * Returns 0, -EINTR after a signal that INTERRUPTS holds, -EPERM if the probe needs an image and
+ * the user is not root, or a negative errno as probe_image_new() and probe_folder_new().
+ * RET_FAILURE tells which step failed.
  */
 int feature_measure(const struct feature_probe *probe, int directory_fd,
 		    struct interrupts *interrupts, struct feature_cost *ret_cost,
@@ -45,7 +46,7 @@ int feature_measure(const struct feature_probe *probe, int directory_fd,
 /* The cost in percent of the reference. */
 uint64_t feature_cost_percent(const struct feature_cost *cost);
 
-/* FEATURE_UNKNOWN is unclear. */
+/* The state that COST shows; FEATURE_UNKNOWN if it is unclear. */
 enum feature_state feature_cost_judge(const struct feature_probe *probe,
 				      const struct feature_cost *cost);
 

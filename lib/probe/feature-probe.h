@@ -6,58 +6,62 @@
 
 #include "base/interrupts.h"
 
-/* What a feature keeps low, and what is the same without it, in one unit. */
+/* A cost that the feature lowers, and a reference that it does not change, in the same unit. */
 struct feature_cost {
 	uint64_t cost;
-	/* 0: nothing can be said of the cost */
+	/* 0: there is no reference, so the cost cannot be judged */
 	uint64_t reference;
 };
 
 #define PROBE_SAID_SIZE 256
 
-/* What failed, where an errno alone does not tell. */
+/* The step that failed, if an errno is not sufficient. */
 struct probe_failure {
 	/* "cannot mount the image"; NULL: the run itself */
 	const char *step;
-	/* what another program said of it, unescaped; "" if nothing */
+	/* the error message of another program, unescaped, or "" */
 	char said[PROBE_SAID_SIZE];
 };
 
 /*
- * A small run in the directory DIRECTORY_FD on btrfs, which no other user may enter. It leaves
- * nothing in there, whatever it returns: 0, -EINTR after a signal that INTERRUPTS holds, or a
- * negative errno.
+ * A small measurement in the directory DIRECTORY_FD on btrfs, which no other user can enter.
+ * Returns 0, -EINTR after a signal that INTERRUPTS holds, or a negative errno. It leaves nothing in
+ * the directory, also after an error.
  */
 typedef int feature_probe_run(int directory_fd, struct interrupts *interrupts,
 			      struct feature_cost *ret_cost);
 
 struct probe_image;
 
-/* The same on IMAGE, new and mounted, which is thrown away afterwards. */
+/* The same on IMAGE, which is new and mounted, and is discarded afterwards. */
 typedef int feature_probe_run_on_image(struct probe_image *image, struct interrupts *interrupts,
 				       struct feature_cost *ret_cost);
 
-/* Nanoseconds: whether extents are shared that a snapshot shares; and mapping them without that. */
+/*
+ * Nanoseconds: FIEMAP with the check for shared extents, after a snapshot; and without the check.
+ */
 feature_probe_run probe_fiemap_leaf;
 
 /*
- * Nanoseconds: seeks over data before or after the holes in between were read, what takes longer;
- * and the other.
+ * Nanoseconds: seeks in a file before and after its holes were read. The longer time is the cost,
+ * and the shorter one the reference.
  */
 feature_probe_run probe_seek_cache;
 
-/* Nanoseconds: fsync of a directory with many new files in one transaction; and with few. */
+/*
+ * Nanoseconds: fsync of a directory with many new files in a transaction; and with few new files.
+ */
 feature_probe_run probe_log_dir;
 
 /*
- * Bytes: what is left to be read from the disk of the leaves behind one that was in memory when a
- * full send came to it; and of leaves that it has not come to.
+ * Bytes read from the disk: of the leaves after a leaf that was in memory when a full send reached
+ * it; and of leaves that the send has not reached.
  */
 feature_probe_run_on_image probe_send_reada;
 
 /*
  * Nanoseconds: finding out that a large range has checksums, so that it cannot be written in place;
- * and a small one.
+ * and the same for a small range.
  */
 feature_probe_run_on_image probe_nocow_csum;
 

@@ -8,16 +8,16 @@
 
 enum feature_state { FEATURE_UNKNOWN, FEATURE_ABSENT, FEATURE_PRESENT };
 
-/* How a state is known. Ordered: better evidence is greater. */
+/* The evidence for a state. Better evidence has a greater value. */
 enum feature_evidence {
 	FEATURE_BY_NOTHING,
-	/* mainline has it or not; distributions backport, so this is an inference */
+	/* inferred from the release in mainline; distributions can have backported the feature */
 	FEATURE_BY_RELEASE,
-	/* a small run showed it */
+	/* measured by a small run */
 	FEATURE_BY_MEASURE,
 	/* a symbol of the kernel that comes with the feature */
 	FEATURE_BY_SYMBOL,
-	/* the kernel lists what it has of the package's patches */
+	/* the kernel lists its features of this package's patches */
 	FEATURE_BY_LIST,
 };
 
@@ -31,21 +31,21 @@ struct feature_status {
 /* "unknown", "absent" or "present" */
 const char *feature_state_name(enum feature_state state);
 
-/* What mainline's RELEASE tells, as uname(2) has it. */
+/* The features of mainline's RELEASE, which has the form of uname(2). */
 void feature_status_of_release(const char *release,
 			       struct feature_status ret_statuses[FEATURE_COUNT]);
 
 /*
- * The features of the running kernel, whose release is RELEASE, by the best evidence there is.
- * ROOT stands before /sys and /proc if not NULL. What cannot be read is no evidence.
+ * The features of the running kernel, whose release is RELEASE, by the best evidence. If ROOT is
+ * not NULL it is put before /sys and /proc. A file that cannot be read is no evidence.
  * Rests on /sys/fs/btrfs/features/fastpath and /proc/kallsyms.
  */
 void feature_status_read(const char *root, const char *release,
 			 struct feature_status ret_statuses[FEATURE_COUNT]);
 
 /*
- * Let a small run have its say, which found STATE; FEATURE_UNKNOWN is nothing.
- * Returns whether better evidence says otherwise, which then stays.
+ * Add the measured STATE to the evidence; FEATURE_UNKNOWN is ignored.
+ * Returns whether better evidence contradicts it; then STATUS is not changed.
  */
 bool feature_status_measured(struct feature_status *status, enum feature_state state);
 

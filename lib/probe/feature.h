@@ -7,7 +7,7 @@
 #include "base/kernel-release.h"
 #include "probe/feature-table.h"
 
-/* The features of the package, in the order of kernel/STATUS.tsv, which the build makes them of. */
+/* The features of the package. The build generates them from kernel/STATUS.tsv, in its order. */
 enum feature_id {
 #define FEATURE_ID(id, name, version, patchlevel) FEATURE_##id,
 	FEATURE_LIST(FEATURE_ID)
@@ -17,7 +17,7 @@ enum feature_id {
 
 struct feature {
 	const char *name;
-	/* the first release of mainline with it */
+	/* the first release of mainline that has the feature */
 	struct kernel_release since;
 };
 
@@ -27,16 +27,16 @@ extern const struct feature features[FEATURE_COUNT];
 typedef unsigned int feature_set;
 
 /*
- * Those of the SIZE bytes of TEXT, names between white space, that are features. Other names are
- * left out.
+ * The features named in the SIZE bytes of TEXT, which has names separated by white space. Other
+ * names are ignored.
  * Rests on /sys/fs/btrfs/features/fastpath, which patched kernels have.
  */
 feature_set feature_list_parse(const char *text, size_t size);
 
 /*
- * The features whose presence the SIZE bytes of LINE tell, a line of /proc/kallsyms: a symbol that
- * only the feature's patches have. The compiler may leave a symbol out, so a
- * missing one proves nothing.
+ * The features that the SIZE bytes of LINE prove. LINE is a line of /proc/kallsyms, and the proof
+ * is a symbol that exists only with the feature. The compiler can remove a symbol, so a missing
+ * symbol proves nothing.
  * *RET_SYMBOL is its name, if there is one.
  */
 feature_set feature_symbol_parse(const char *line, size_t size, const char **ret_symbol);

@@ -9,21 +9,21 @@
 #include "fs/filesystem.h"
 
 /*
- * Flags of inodes that no call would set, in a file system that is not mounted.
+ * Sets inode flags that no system call can set, in a file system that is not mounted.
  */
 
 /*
- * Add FLAGS, as in inode-flags.h, to those of INODE of subvolume TREE_ID in LEAF, a block of SIZE
- * bytes, and sum it anew. Returns whether it was found; false, too, for what is no leaf of this
- * subvolume in the file system FSID, or has a wrong checksum.
+ * Add FLAGS, as in inode-flags.h, to those of INODE in LEAF, a block of SIZE bytes, and update its
+ * checksum. Returns true if LEAF has the inode; false also if the block is not a leaf of the
+ * subvolume TREE_ID in the file system FSID, or has a wrong checksum.
  * Rests on struct btrfs_header, btrfs_item and btrfs_inode_item.
  */
 bool image_inode_flags_edit_leaf(void *leaf, size_t size, const uint8_t fsid[FSID_SIZE],
 				 uint64_t tree_id, uint64_t inode, uint64_t flags);
 
 /*
- * The same wherever IMAGE_FD, an image of a btrfs of one device with CRC-32C for metadata, has such
- * a leaf, the current one or an older one.
+ * The same for each such leaf, current or older, in IMAGE_FD, an image of a btrfs with one device
+ * and the checksum CRC-32C.
  * Returns 0, -ENOENT if there was none, -EPROTO for another file system, or a negative errno.
  */
 int image_inode_flags_edit(int image_fd, uint64_t tree_id, uint64_t inode, uint64_t flags);

@@ -10,7 +10,7 @@
 #define PROBE_PREFIX "btrfs-fastpath-status."
 #define PROBE_NAME_SIZE RANDOM_NAME_SIZE(PROBE_PREFIX)
 
-/* A name that nothing has yet, most likely. Returns 0, or -EIO without randomness. */
+/* A random name, so most likely no file has it. Returns 0, or -EIO without randomness. */
 int probe_name(char ret_name[PROBE_NAME_SIZE]);
 
 /*
@@ -22,7 +22,7 @@ int probe_write_every_other(int fd, unsigned int first, unsigned int count);
 /* Read FD to its end. Returns 0, or a negative errno. */
 int probe_read_all(int fd);
 
-/* unlinkat(2); what is not there is no error. Returns 0, or a negative errno. */
+/* unlinkat(2), but a missing file is no error. Returns 0, or a negative errno. */
 int probe_remove(int directory_fd, const char *name, int flags);
 
 /* Returns -EINTR if a signal came that INTERRUPTS holds, else 0. */

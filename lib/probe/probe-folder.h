@@ -6,7 +6,7 @@
 
 #include "probe/probe-files.h"
 
-/* A new directory that only this user can enter, whoever the directory that it is in belongs to. */
+/* A new directory that only this user can enter. Its parent can belong to any user. */
 struct probe_folder {
 	/* the caller's */
 	int parent_fd;
@@ -15,22 +15,25 @@ struct probe_folder {
 };
 
 /*
- * Make one in the directory PARENT_FD.
- * Returns 0, -ESTALE if another user put something else in its place, or a negative errno as
+ * Make a folder in the directory PARENT_FD.
+ * Returns 0, -ESTALE if another user replaced it meanwhile, or a negative errno as
  * mkdir(2). Removed with probe_folder_remove().
  */
 int probe_folder_new(int parent_fd, struct probe_folder *ret_folder);
 
 /*
- * Remove it, and close it in any case. Whoever can rename in PARENT_FD can put an empty directory
- * of his choice in its place at the last moment, which goes then; he could remove it anyway.
- * Returns 0, -ESTALE if it is not in its place, -ENOTEMPTY, or a negative errno as rmdir(2).
+ * Remove the folder, and close it in any case. A user who can rename files in PARENT_FD can put an
+ * empty directory in its place at the last moment, which is then removed; this user could also
+ * remove that directory himself.
+ * Returns 0, -ESTALE if the folder is not in its place, -ENOTEMPTY, or a negative errno as
+ * rmdir(2).
  */
 int probe_folder_remove(struct probe_folder *folder);
 
 /*
- * Whether no other user can rename or replace what this one makes in the directory FD: it is this
- * user's or root's, and others cannot write to it, or it has the sticky bit.
+ * Whether no other user can rename or replace the files that this user makes in the directory FD.
+ * It must belong to this user or root, and either others cannot write to it or it has the sticky
+ * bit.
  */
 bool probe_folder_is_safe_in(int fd);
 

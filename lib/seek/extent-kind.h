@@ -12,7 +12,7 @@ enum extent_kind {
 	EXTENT_KIND_HOLE,
 	EXTENT_KIND_REGULAR,
 	EXTENT_KIND_INLINE,
-	/* allocated and never written, reads as zeros */
+	/* allocated and never written; it reads as zeros */
 	EXTENT_KIND_PREALLOC,
 	/* written and not yet allocated */
 	EXTENT_KIND_DELALLOC,
@@ -29,12 +29,12 @@ enum extent_kind extent_kind_of(const struct mapped_extent *extent);
 bool extent_kind_is_data(enum extent_kind kind);
 
 /*
- * The kinds of a file's parts from start to end, as FIEMAP reports them. The iterator stays the
- * caller's and is not to be used for anything else meanwhile.
+ * A walk over a file that finds the kind of each part in FIEMAP. The iterator stays the caller's,
+ * who must not use it for something else during the walk.
  */
 struct kind_walk {
 	struct fiemap_iter *iter;
-	/* the extent that was read last; its length is 0 if there is none any more */
+	/* the last extent that was read; its length is 0 after the last extent of the file */
 	struct mapped_extent extent;
 };
 
@@ -43,8 +43,8 @@ int kind_walk_start(struct kind_walk *walk, struct fiemap_iter *iter, int fd,
 		    struct byte_range range);
 
 /*
- * The kind of the file at OFFSET, and where (at END or before) it changes. Calls must come with
- * ascending offsets. Extents of one kind that touch count as one.
+ * The kind of the file at OFFSET, and the offset where the kind changes, at most END. Offsets must
+ * ascend from call to call. Adjacent extents of the same kind count as one.
  * Returns 0 or as fiemap_iter_next().
  */
 int kind_walk_at(struct kind_walk *walk, uint64_t offset, uint64_t end, enum extent_kind *ret_kind,

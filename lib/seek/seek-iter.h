@@ -21,13 +21,13 @@ struct seek_segment {
  */
 struct seek_iter {
 	int fd;
-	/* may be set after the start: takes the time of each call; NULL: none is taken */
+	/* can be set after the start: records the time of each call unless it is NULL */
 	struct latency *latency;
-	/* may be set after the start: a new descriptor for each call, opened outside of its time */
+	/* can be set after the start: open a new descriptor before each call; this is not timed */
 	bool reopen;
-	/* to be read: lseek calls made */
+	/* can be read: the number of lseek calls */
 	uint64_t calls;
-	/* to be read: the answers contradict each other, or the file lost its end */
+	/* can be read: the answers contradict each other, or the file became shorter */
 	bool changed;
 
 	uint64_t start;
@@ -41,12 +41,12 @@ struct seek_iter {
 void seek_iter_start(struct seek_iter *iter, int fd, struct byte_range range, uint64_t size);
 
 /*
- * The next segment: each begins where the one before ended, the first with the range and the
- * last ends with it, or with SIZE, or earlier where the file got shorter. Data and holes take turns
- * unless the file changes between two calls.
+ * The next segment. The first segment begins at the start of the range, and each other one where
+ * the one before ended. The last one ends at the end of the range, at SIZE, or earlier if the file
+ * became shorter. Data and holes alternate unless the file changes between two calls.
  *
  * Returns 1 with a segment, 0 at the end, or a negative errno: -EPROTO for an answer before the
- * position or answers that make no progress, or what lseek (and open, with REOPEN) gave.
+ * position or answers that make no progress, or the errno of lseek (or of open, with REOPEN).
  * Rests on lseek(2); with REOPEN on /proc/self/fd.
  */
 int seek_iter_next(struct seek_iter *iter, struct seek_segment *ret_segment);

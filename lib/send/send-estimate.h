@@ -9,18 +9,18 @@
 #include "send/send-stream.h"
 
 /*
- * The bytes that COMMAND of a stream without file data takes in one of PROTOCOL with it: an update
- * of an extent becomes writes of the extent's data, all others stay as they are. PAGE_SIZE is that
- * of the kernel that sends. UINT64_MAX means more than fits.
+ * The size that COMMAND, of a stream without file data, has in a stream of PROTOCOL with file data.
+ * The update of an extent becomes writes of the extent's data, and other commands keep their size.
+ * PAGE_SIZE is the page size of the sending kernel. UINT64_MAX means that the size overflows.
  * Rests on send_extent_data() and max_send_read_size() of fs/btrfs/send.c.
  */
 uint64_t send_estimate_size(const struct send_command *command, uint32_t protocol,
 			    size_t page_size);
 
-/* Whether LENGTH bytes of EXTENT are sent as they are compressed, where that is asked for. */
+/* Whether LENGTH bytes of EXTENT are sent compressed if the send is for compressed data. */
 bool send_estimate_is_encoded(const struct file_extent *extent, uint64_t length);
 
-/* The same as send_estimate_size() where the update of an extent is sent so. */
+/* The same as send_estimate_size() for the update of an extent that is sent compressed. */
 uint64_t send_estimate_encoded_size(const struct send_command *command,
 				    const struct file_extent *extent);
 

@@ -8,17 +8,18 @@
 struct send_extents;
 
 /*
- * Finds the file extent items that the commands of a stream without data stand for, in the
- * subvolume whose root is FD, which stays the caller's.
+ * Finds the file extent item for each update of an extent in a stream without data. FD is the root
+ * of the subvolume and stays the caller's.
  * Returns 0, or a negative errno. Freed with send_extents_free().
  */
 int send_extents_new(struct send_extents **ret_extents, int fd);
 void send_extents_free(struct send_extents *extents);
 
 /*
- * The item that the part of the file begins in that COMMAND, an update of an extent, is about.
- * Quick for the extents of a file one after the other.
- * Returns 1, 0 if there is none by this name, or a negative errno as tree_search_next().
+ * The item that contains the begin of the update of an extent in COMMAND. Fast if the updates of a
+ * file come one after the other.
+ * Returns 1, 0 if the file of this name has no such item, or a negative errno as
+ * tree_search_next().
  */
 int send_extents_find(struct send_extents *extents, const struct send_command *command,
 		      struct file_extent *ret_extent);

@@ -14,19 +14,19 @@ struct send_command {
 	enum send_command_type type;
 	/* where it begins in the stream */
 	uint64_t position;
-	/* of all of it, in the stream */
+	/* of the whole command in the stream */
 	uint64_t size;
-	/* "" where it has none; PATH_TO of a rename alone; both valid until the next call */
+	/* "" if the command has no path; PATH_TO only for a rename; valid until the next call */
 	const char *path;
 	const char *path_to;
-	/* the part of the file that it is about, 0 where it is not about one */
+	/* the range of the file that the command changes, 0 if it has none */
 	uint64_t offset;
 	uint64_t length;
-	/* file data in it, as it is, that is compressed in an encoded write */
+	/* the size of the file data in the command; compressed in an encoded write */
 	uint64_t data_bytes;
 };
 
-/* What is wrong with a stream. */
+/* The damage of a stream. */
 enum send_fault {
 	SEND_FAULT_NONE,
 	SEND_FAULT_MAGIC,
@@ -48,15 +48,15 @@ enum send_fault {
  * Begins as { 0 }; the members after the dashes are private.
  */
 struct send_stream {
-	/* taken so far */
+	/* the number of bytes read so far */
 	uint64_t position;
 	/* 1 to SEND_PROTOCOL_MAX; 0 before the header */
 	uint32_t protocol;
 	enum send_fault fault;
-	/* where the fault is: the byte where that begins which cannot be right */
+	/* the first byte of the field or command that is wrong */
 	uint64_t fault_position;
 	/* -- */
-	/* the field being read: where it begins, where it goes (or NULL), what is still to come */
+	/* the field being read: its begin, its buffer (or NULL), and the bytes that are missing */
 	int field;
 	bool reading;
 	uint64_t field_position;
@@ -73,23 +73,23 @@ struct send_stream {
 	uint8_t scratch[32];
 	char path[PATH_MAX];
 	char path_to[PATH_MAX];
-	/* between the header of a stream and its end */
+	/* true from the header of a stream to its end */
 	bool is_open;
 };
 
 /*
  * The next command from *SIZE bytes at *BUFFER; both move to the end of the command.
- * Returns 1 with a command that is as it was sent, by its length, attributes and checksum; 0 where
- * all bytes were taken and more are needed; or -EPROTO, also from then on, with FAULT set.
+ * Returns 1 with a command whose length, attributes and checksum are correct; 0 if all bytes were
+ * read and more are needed; or -EPROTO with FAULT set, and then again for every later call.
  * Rests on the stream format of fs/btrfs/send.h and send.c.
  */
 int send_stream_next(struct send_stream *stream, const void **buffer, size_t *size,
 		     struct send_command *ret_command);
 
-/* Whether the stream may end here: returns 0, or -EPROTO with FAULT set. */
+/* Checks that the stream can end here. Returns 0, or -EPROTO with FAULT set. */
 int send_stream_end(struct send_stream *stream);
 
-/* What is wrong, such as "unknown command". */
+/* A text for FAULT, such as "unknown command". */
 const char *send_fault_text(enum send_fault fault);
 
 #endif

@@ -11,11 +11,11 @@ struct send_request {
 	int fd;
 	/* from 1 on */
 	uint32_t protocol;
-	/* file data, too */
+	/* send file data, too */
 	bool data;
-	/* as it is compressed; from protocol 2 on */
+	/* send data compressed as it is on disk; needs protocol 2 or later */
 	bool compressed;
-	/* the id of the parent, 0: all is sent */
+	/* the id of the parent, 0 for a full send */
 	uint64_t parent;
 	const uint64_t *clone_sources;
 	size_t clone_count;
@@ -25,17 +25,17 @@ struct send_request {
 typedef int send_reader(void *data, const void *bytes, size_t size);
 
 /*
- * Have the kernel send a subvolume, and call READER with DATA, on this thread, as the stream comes;
- * it is written nowhere. The kernel works on a thread of its own meanwhile.
- * Returns 0, what READER returned, or a negative errno: -EPERM without CAP_SYS_ADMIN or for a
+ * Make the kernel send a subvolume, and call READER with DATA on this thread for each piece of the
+ * stream. The stream is not stored. The kernel sends on another thread.
+ * Returns 0, the error of READER, or a negative errno: -EPERM without CAP_SYS_ADMIN or for a
  * subvolume, parent or clone source that is not read-only, -EPROTO or -EOPNOTSUPP for a protocol or
- * a flag that the kernel does not know, -ENOTTY where the file system is not btrfs.
+ * a flag that the kernel does not know, -ENOTTY if the file system is not btrfs.
  * Rests on BTRFS_IOC_SEND.
  */
 int send_subvolume(const struct send_request *request, send_reader *reader, void *data);
 
 /*
- * Parse the SIZE bytes of TEXT, what sysfs says of the newest protocol.
+ * Parse the SIZE bytes of TEXT, the contents of send_stream_version in sysfs.
  * Returns 0, or -EPROTO.
  */
 int send_protocol_parse(const char *text, size_t size, uint32_t *ret_protocol);

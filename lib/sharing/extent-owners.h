@@ -8,11 +8,11 @@
 
 #include "fs/file-extent.h"
 
-/* A file that refers to data extents of the file in question. */
+/* A file that refers to data extents of the examined file. */
 struct extent_owner {
 	uint64_t subvolid;
 	uint64_t inode;
-	/* how many of the file's data extents it refers to, and the file's bytes in them */
+	/* the number of the examined file's data extents that it refers to, and that file's bytes there */
 	uint64_t extent_count;
 	uint64_t bytes;
 };
@@ -25,17 +25,17 @@ struct owner_disagreement {
 };
 
 struct extent_owners_ops {
-	/* called for each disagreement as it is found */
+	/* called for each disagreement */
 	void (*disagreement)(void *data, const struct owner_disagreement *disagreement);
-	/* called now and then while extents are being asked for */
+	/* called now and then during the lookups */
 	void (*progress)(void *data, uint64_t extents_asked);
 };
 
 struct extent_owners;
 
 /*
- * Collects the data extents of INODE in subvolume SUBVOLID, and then asks who else holds them.
- * Memory grows with the number of owners, not of extents (see record-sort.h).
+ * Collects the data extents of INODE in subvolume SUBVOLID, and then looks up their other owners.
+ * Memory grows with the number of owners, and not with that of extents (see record-sort.h).
  * Returns 0 or -ENOMEM; freed with extent_owners_free().
  */
 int extent_owners_new(struct extent_owners **ret_owners, uint64_t subvolid, uint64_t inode);
@@ -43,9 +43,9 @@ void extent_owners_free(struct extent_owners *owners);
 void extent_owners_freep(struct extent_owners **owners);
 
 /*
- * Add BYTES of the file that lie in EXTENT, and whether FIEMAP marked them as shared.
- * Holes and inline data are not extents to ask for: the caller leaves them out.
- * If there is no room, extent_owners_sort() tells.
+ * Add EXTENT, the number of BYTES that the file has in it, and whether FIEMAP marked it as shared.
+ * The caller leaves out holes and inline data, which have no owners to look up.
+ * extent_owners_sort() returns an error of this function.
  */
 void extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
 		       uint64_t bytes, bool flagged_shared);
@@ -57,22 +57,22 @@ int extent_owners_sort(struct extent_owners *owners);
 const char *extent_owners_failed_in(const struct extent_owners *owners);
 
 /*
- * After extent_owners_sort(): ask for each data extent once, on the file system of FD.
- * An extent that is gone by now (the file changed) is passed over.
+ * After extent_owners_sort(): look up each data extent once, on the file system of FD.
+ * An extent that no longer exists (because the file changed) is skipped.
  * Returns 0, or a negative errno as backref_query_extent() and record_sort_next().
  */
 int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
 			  void *data);
 
 /*
- * After extent_owners_resolve(): the owners by falling bytes, until the next call that changes
- * OWNERS. The file itself is among them only if it refers to an extent from several places and
- * nobody else does.
+ * After extent_owners_resolve(): the owners in descending order of bytes, valid until the next call
+ * that changes OWNERS. The file itself is an owner only of extents to which it refers from several
+ * places and no other file refers.
  */
 const struct extent_owner *const *extent_owners_list(const struct extent_owners *owners,
 						     size_t *ret_count);
 
-/* Data extents with more references than the kernel would list; their owners are a part of all. */
+/* The number of data extents with more references than the kernel lists, so owners are missing. */
 uint64_t extent_owners_incomplete_count(const struct extent_owners *owners);
 
 #endif

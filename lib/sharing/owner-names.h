@@ -7,15 +7,15 @@
 
 #include "sharing/extent-owners.h"
 
-/* Where an owner is to be found. */
+/* The names of an owner. */
 struct owner_name {
-	/* from the top level, "/" for the top level itself; NULL: deleted, or unknown */
+	/* the path from the top level, "/" for the top level itself; NULL if deleted or unknown */
 	const char *subvolume;
 	/* a directory under which the subvolume is mounted, or NULL */
 	const char *directory;
-	/* relative to the subvolume, NULL-terminated; NULL if the inode has no name (any more) */
+	/* relative to the subvolume, NULL-terminated; NULL if the inode has no name */
 	char **names;
-	/* these are all; false also where no more than one could be asked for */
+	/* NAMES has all names; false also if only one name could be looked up */
 	bool complete;
 };
 
@@ -30,9 +30,9 @@ void owner_names_free(struct owner_names *names);
 void owner_names_freep(struct owner_names **names);
 
 /*
- * Fill RET_NAME with what can be found out about OWNER, valid until the next call.
- * All names where the subvolume is mounted anywhere, one otherwise.
- * Returns 0 (also for an owner that is gone), or -ENOMEM.
+ * Look up the names of OWNER; RET_NAME is valid until the next call. If the subvolume is mounted it
+ * has all names, else one.
+ * Returns 0 (also for an owner that was deleted), or -ENOMEM.
  */
 int owner_names_find(struct owner_names *names, const struct extent_owner *owner,
 		     struct owner_name *ret_name);

@@ -9,7 +9,7 @@
 #include "fs/file-extent.h"
 #include "sharing/unique-shared-bytes.h"
 
-/* What the extents of a file, or of several, add up to. In bytes, as btrfs filesystem du counts. */
+/* The sums over the extents of one or several files. Bytes are as in btrfs filesystem du. */
 struct sharing {
 	uint64_t extent_count;
 	uint64_t shared_count;
@@ -23,7 +23,7 @@ struct sharing {
 /* Whether the kernel marked EXTENT as shared with another file or another part of this one. */
 bool mapped_extent_is_shared(const struct mapped_extent *extent);
 
-/* Whether EXTENT has space of its own on disk, hence counts into total_bytes. */
+/* Whether EXTENT has space of its own on disk, so that it is part of total_bytes. */
 bool mapped_extent_is_on_disk(const struct mapped_extent *extent);
 
 void sharing_add_extent(struct sharing *sharing, const struct mapped_extent *extent);
@@ -31,7 +31,8 @@ void sharing_add(struct sharing *sharing, const struct sharing *other);
 uint64_t sharing_exclusive_bytes(const struct sharing *sharing);
 
 /*
- * Add up the extents of FD within RANGE, by ITER; SET takes the shared ones if not NULL.
+ * Add up the extents of FD in RANGE with ITER. If SET is not NULL, the shared extents are added to
+ * it.
  * Returns 0, or a negative errno as fiemap_iter_next() and unique_shared_bytes_add().
  */
 int sharing_of_file(struct fiemap_iter *iter, int fd, struct byte_range range,
@@ -40,9 +41,9 @@ int sharing_of_file(struct fiemap_iter *iter, int fd, struct byte_range range,
 
 /* How the kernel can decide whether the data extent of a file extent item is shared. */
 enum share_decision {
-	/* written after the last snapshot: only the extent's own references are looked at */
+	/* written after the last snapshot: only the extent's own references are examined */
 	SHARE_DECISION_GENERATION,
-	/* the leaf is no newer than the last snapshot: a kernel that has seen it shared is done */
+	/* the leaf is not newer than the last snapshot: no walk if the leaf is known to be shared */
 	SHARE_DECISION_LEAF,
 	/* an older extent in a newer leaf: every path to a root is walked */
 	SHARE_DECISION_WALK,

@@ -19,16 +19,16 @@ void unique_shared_bytes_free(struct unique_shared_bytes *set);
 void unique_shared_bytes_freep(struct unique_shared_bytes **set);
 
 /*
- * Add EXTENT, which the caller found to be shared.
- * Returns 0, or -EPROTO if bytenr + length overflows. If there is no room,
- * unique_shared_bytes_total() tells.
+ * Add EXTENT, which is shared.
+ * Returns 0, or -EPROTO if bytenr + length overflows. unique_shared_bytes_total() returns other
+ * errors of this function.
  */
 int unique_shared_bytes_add(struct unique_shared_bytes *set, const struct mapped_extent *extent);
 
 /*
- * How many bytes the set holds; nothing can be added afterwards.
- * As in btrfs filesystem du, a compressed extent counts from its bytenr on with the length
- * that it has in the file, since FIEMAP does not tell the one on disk.
+ * The number of bytes in the set. After this nothing can be added.
+ * As in btrfs filesystem du, a compressed extent counts from its bytenr with its length in the
+ * file, because FIEMAP does not report its length on disk.
  * Returns 0, or a negative errno as record_sort_finish() and record_sort_next().
  */
 int unique_shared_bytes_total(struct unique_shared_bytes *set, uint64_t *ret_bytes);
