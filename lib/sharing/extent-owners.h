@@ -12,7 +12,7 @@
 struct extent_owner {
 	uint64_t subvolid;
 	uint64_t inode;
-	/* the number of the examined file's data extents that it refers to, and that file's bytes there */
+	/* the number of data extents that both files share, and the examined file's bytes there */
 	uint64_t extent_count;
 	uint64_t bytes;
 };
