@@ -44,6 +44,24 @@ setup() {
     [ "$output" = "ERROR: no git checkout of root's, to be cloned: '$PWD/tree'" ]
 }
 
+@test "guest-init does nothing but in a guest" {
+    local program argument
+
+    unshare --mount --net true 2>/dev/null || skip "no mount namespace of its own"
+    # were the guard missing: nothing that mounts or reboots
+    cp "$top_srcdir/kernel/scripts/guest-init" init
+    for program in mount mkdir ln sync ip chroot sleep; do
+        stub "bin/$program" "echo $program >>$PWD/calls"
+    done
+    sed -i 's,/proc/sysrq-trigger,sysrq,' init
+    for argument in '' --help; do
+        run -1 unshare --mount --propagation private --net bash init ${argument:+"$argument"}
+        [ "$output" = "ERROR: only for guests of kernel/scripts/boot, as their first process" ]
+    done
+    [ ! -e calls ]
+    [ ! -e sysrq ]
+}
+
 # make_there ARGUMENT...: in the build, with a folder for the front end of its own, as under /usr; the
 # prefix that was configured may have any name
 make_there() {
