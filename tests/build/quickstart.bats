@@ -58,6 +58,35 @@ configured() {
     [ "$(configured | wc -l)" -eq 3 ]
 }
 
+@test "help, before anything is installed or built" {
+    local command word
+
+    mkdir -p tree/tests/kernel
+    stub tree/tests/kernel/check-kernel 'echo "Usage: check-kernel $*"'
+    for command in demo check check-kernel bench build packages; do
+        for word in -h --help; do
+            run -0 tree/quickstart "$command" "$word"
+            [[ $output = Usage:* ]]
+            [ ! -s calls ]
+        done
+    done
+    run -0 tree/quickstart check-kernel -h
+    [ "$output" = "Usage: check-kernel --help" ]
+    [ ! -s calls ]
+}
+
+@test "too many arguments, before anything is installed or built" {
+    local command
+
+    for command in check bench build; do
+        run -1 tree/quickstart "$command" surplus
+        [ "$output" = "ERROR: $command: too many arguments, the first is 'surplus'" ]
+    done
+    run -1 tree/quickstart demo . surplus
+    [ "$output" = "ERROR: demo: too many arguments, the first is 'surplus'" ]
+    [ ! -s calls ]
+}
+
 # As root on a machine that has what the tests need.
 check() {
     [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
