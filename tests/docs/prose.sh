@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck disable=SC1091,SC2154 # what common.sh and make set
-# Spelling, by codespell; and forms that a reader has to read twice, by our own list. vale wants a binary from the net,
-# and proselint has no rules of one's own: what they know about style is not what is wrong here.
+# Spelling, by codespell; and forms that a reader has to read twice, by our own list. The configuration of proselint
+# 0.16.0 can only switch its own checks on and off, so it cannot read this list. Debian 12 has no package of vale.
 . "$top_srcdir/tests/docs/common.sh"
 
 words=$top_srcdir/tests/docs/stumbling-words
