@@ -88,7 +88,7 @@ static const struct argp_option option_list[] = {
 };
 
 /* A number of UNITs, which may have a fraction. */
-static error_t parse_time(const char *what, const char *text, uint64_t most, uint64_t unit_ns,
+static error_t parse_time(const char *option, const char *text, uint64_t most, uint64_t unit_ns,
 			  uint64_t *ret_ns)
 {
 	char subject[64];
@@ -99,7 +99,7 @@ static error_t parse_time(const char *what, const char *text, uint64_t most, uin
 	/* It takes blanks, a sign, hexadecimal numbers and names of others, too. */
 	if (!isdigit((unsigned char)*text) || strspn(text, "0123456789.") != strlen(text) || *end ||
 	    value * unit_ns < 1 || value > most) {
-		snprintf(subject, sizeof(subject), "invalid number of %s", what);
+		snprintf(subject, sizeof(subject), "invalid value for %s:", option);
 		error_value(subject, text, " (expected more than 0, up to %" PRIu64 ")", most);
 		return EINVAL;
 	}
@@ -157,11 +157,11 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 	switch (key) {
 	case OPTION_FILES:
-		return parse_count("files", text, FILES_MAX, &arguments->files);
+		return parse_count("--files", text, FILES_MAX, &arguments->files);
 	case OPTION_EVERY:
-		return parse_count("files", text, FILES_MAX, &arguments->every);
+		return parse_count("--every", text, FILES_MAX, &arguments->every);
 	case OPTION_INTERVAL:
-		return parse_time("seconds", text, SECONDS_MAX, NANOSECONDS_PER_SECOND,
+		return parse_time("--interval", text, SECONDS_MAX, NANOSECONDS_PER_SECOND,
 				  &arguments->interval_ns);
 	case OPTION_COMMIT_BETWEEN:
 		arguments->commit_between = true;
@@ -176,7 +176,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->check = true;
 		return 0;
 	case OPTION_MAX_MS:
-		return parse_time("milliseconds", text, SECONDS_MAX * UINT64_C(1000),
+		return parse_time("--max-ms", text, SECONDS_MAX * UINT64_C(1000),
 				  NANOSECONDS_PER_MILLISECOND, &arguments->max_ns);
 	case ARGP_KEY_ARG:
 		arguments->directory = text;

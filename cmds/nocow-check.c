@@ -115,7 +115,7 @@ static error_t parse_exercise_option(struct arguments *arguments, int key, const
 {
 	switch (key) {
 	case OPTION_SECONDS:
-		return parse_count("seconds", text, SECONDS_MAX, &arguments->exercise.seconds);
+		return parse_count("--seconds", text, SECONDS_MAX, &arguments->exercise.seconds);
 	case OPTION_ENGINE:
 		return parse_engine(arguments, text);
 	case OPTION_SCRATCH:

@@ -124,7 +124,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_REPEAT:
 		arguments->timing = true;
-		return parse_count("walks", text, REPEAT_MAX, &arguments->repeat);
+		return parse_count("--repeat", text, REPEAT_MAX, &arguments->repeat);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->files;
 		state->child_inputs[1] = arguments->global;

@@ -171,7 +171,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->estimate = true;
 		return 0;
 	case OPTION_TOP:
-		return parse_count("files", text, TOP_MAX, &arguments->top);
+		return parse_count("--top", text, TOP_MAX, &arguments->top);
 	case OPTION_DECODE:
 		arguments->decode = text;
 		return 0;
@@ -179,7 +179,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->cold = true;
 		return 0;
 	case OPTION_PASSES:
-		return parse_count("passes", text, PASSES_MAX, &arguments->passes);
+		return parse_count("--passes", text, PASSES_MAX, &arguments->passes);
 	case OPTION_PROGRESS:
 		arguments->progress = PROGRESS_ALWAYS;
 		return 0;

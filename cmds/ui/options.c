@@ -60,7 +60,7 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count)
+error_t parse_count(const char *option, const char *text, uint64_t most, uint64_t *ret_count)
 {
 	char subject[64];
 	uintmax_t count;
@@ -70,7 +70,7 @@ error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t 
 	count = strtoumax(text, &end, 10);
 	/* It takes blanks and a sign, too. */
 	if (errno || !isdigit((unsigned char)*text) || *end || !count || count > most) {
-		snprintf(subject, sizeof(subject), "invalid number of %s", what);
+		snprintf(subject, sizeof(subject), "invalid value for %s:", option);
 		error_value(subject, text, " (expected 1 to %" PRIu64 ")", most);
 		return EINVAL;
 	}

@@ -24,8 +24,8 @@ extern const struct argp global_argp;
 /* Contains only GLOBAL_ARGP; the command's parser sets its input. */
 extern const struct argp_child global_argp_children[];
 
-/* Parse the number of WHAT, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
-error_t parse_count(const char *what, const char *text, uint64_t most, uint64_t *ret_count);
+/* Parse the number that OPTION takes, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
+error_t parse_count(const char *option, const char *text, uint64_t most, uint64_t *ret_count);
 
 /* Check that a command has 1 argument. Returns 0, or EINVAL after printing an error. */
 error_t expect_one_argument(const struct argp_state *state, int count);

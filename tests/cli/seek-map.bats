@@ -371,7 +371,7 @@ ratio() {
 
     for number in 0 1001 -1 +1 x 1x '' ' 1' 99999999999999999999; do
         run -1 seek_map --repeat="$number" "$MNT/tiny"
-        [[ $output = *"invalid number of walks '$number' (expected 1 to 1000)"* ]] || fail "'$number': $output"
+        [[ $output = *"invalid value for --repeat: '$number' (expected 1 to 1000)"* ]] || fail "'$number': $output"
     done
     run -0 seek_map -s --repeat 1000 "$MNT/tiny"
 }

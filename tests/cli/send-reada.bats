@@ -441,8 +441,8 @@ expect_error() {
     expect_error "unknown protocol '4' (expected 0 to 3)" --proto 4 "$MNT/first"
     expect_error "unknown protocol '1x' (expected 0 to 3)" --proto 1x "$MNT/first"
     expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
-    expect_error "invalid number of passes '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
-    expect_error "invalid number of files '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
+    expect_error "invalid value for --passes: '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
+    expect_error "invalid value for --top: '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
     expect_error "--estimate cannot be combined with other reports" --estimate --data "$MNT/first"
     expect_error "--decode cannot be combined with a subvolume" --decode x "$MNT/first"
     expect_error "--decode cannot be combined with options for sending" --decode x --cold

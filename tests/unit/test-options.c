@@ -26,7 +26,7 @@ static void test_parse_count(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t count = 99;
 
-		assert_int_equal(parse_count("walks", cases[i].text, cases[i].most, &count), 0);
+		assert_int_equal(parse_count("--repeat", cases[i].text, cases[i].most, &count), 0);
 		assert_int_equal(count, cases[i].count);
 	}
 }
@@ -41,8 +41,9 @@ static void test_parse_count_errors(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		assert_int_equal(parse_count("walks", texts[i], 1000, &count), EINVAL);
-	assert_int_equal(parse_count("walks", "18446744073709551616", UINT64_MAX, &count), EINVAL);
+		assert_int_equal(parse_count("--repeat", texts[i], 1000, &count), EINVAL);
+	assert_int_equal(parse_count("--repeat", "18446744073709551616", UINT64_MAX, &count),
+			 EINVAL);
 	assert_int_equal(count, 99);
 }
 
