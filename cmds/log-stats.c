@@ -111,8 +111,8 @@ static error_t check_watch(const struct arguments *arguments)
 {
 	if (!arguments->watch)
 		return 0;
-	if (arguments->check || arguments->samples || arguments->commit_between ||
-	    arguments->every || arguments->files) {
+	if (arguments->check || arguments->max_ns || arguments->samples ||
+	    arguments->commit_between || arguments->every || arguments->files) {
 		error("--watch can only be combined with --interval");
 		return EINVAL;
 	}
@@ -125,6 +125,8 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		return 0;
 	if (expect_one_argument(state, arguments->directory_count))
 		return EINVAL;
+	if (check_watch(arguments))
+		return EINVAL;
 	if (arguments->check != !!arguments->max_ns) {
 		error("--check and --max-ms need each other");
 		return EINVAL;
@@ -133,8 +135,6 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		error("--json-samples needs a file, because the report goes to standard output");
 		return EINVAL;
 	}
-	if (check_watch(arguments))
-		return EINVAL;
 
 	if (arguments->watch && !arguments->interval_ns)
 		arguments->interval_ns = NANOSECONDS_PER_SECOND;

@@ -724,10 +724,14 @@ commits_in_text() {
 --max-ms 5 $DIR
 --check --max-ms 1e3 $DIR
 --watch --files 3 $DIR
+--watch --check $DIR
 --watch --check --max-ms 3 $DIR
 --watch --commit-between $DIR
 --watch --json-samples x $DIR
 $DIR $DIR
 END
+    # nothing else would help
+    run -1 "$FASTPATH" log-stats --watch --check "$DIR"
+    [ "$output" = "ERROR: --watch can only be combined with --interval" ]
     expect_nothing_left
 }
