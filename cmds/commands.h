@@ -13,7 +13,7 @@ enum command_caller { CALLER_OWN, CALLER_INSPECT };
 
 struct command {
 	const char *name;
-	/* the name in btrfs inspect if it differs from NAME, else NULL */
+	/* the name in btrfs inspect, understood elsewhere too, if it differs from NAME, else NULL */
 	const char *inspect_name;
 	const char *arguments;
 	const char *summary;

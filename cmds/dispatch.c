@@ -60,6 +60,12 @@ const char *command_name(const struct command *command, enum command_caller call
 								   command->name;
 }
 
+/* The name in btrfs inspect, which the pages show, means the same elsewhere; only in full. */
+static bool has_inspect_name(const struct command *command, const char *name)
+{
+	return command->inspect_name && strcmp(command->inspect_name, name) == 0;
+}
+
 enum command_match command_find(const char *name, enum command_caller caller,
 				const struct command **ret_command)
 {
@@ -72,6 +78,10 @@ enum command_match command_find(const char *name, enum command_caller caller,
 	for (size_t i = 0; i < command_count; i++) {
 		const char *full = command_name(&commands[i], caller);
 
+		if (has_inspect_name(&commands[i], name)) {
+			*ret_command = &commands[i];
+			return COMMAND_FOUND;
+		}
 		if (strncmp(full, name, length) != 0)
 			continue;
 		*ret_command = &commands[i];

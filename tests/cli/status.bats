@@ -371,7 +371,8 @@ loops_below() {
     run "$FRONT_END" inspect status
     [ "$status" -ne 0 ]
     [[ $output == *"unknown token 'status'"* ]]
-    run "$FASTPATH" fastpath-status
-    [ "$status" -eq 1 ]
-    [[ $output == "ERROR: unknown command 'fastpath-status'"* ]]
+    run -0 "$FASTPATH" fastpath-status
+    expect_line 'Feature +State .*'
+    run -1 "$FASTPATH" fastpath-stat
+    [[ $output == "ERROR: unknown command 'fastpath-stat'"* ]]
 }
