@@ -53,8 +53,9 @@ static void announce(const struct exercise_plan *plan, struct size_format sizes)
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(plan->directory);
 	char size[UNITS_TEXT_SIZE];
 
-	warning("writing for up to %" PRIu64 " seconds to an unnamed scratch file of %s in %s",
-		plan->seconds, format_size(size, plan->size, sizes), quoted);
+	warning("writing for up to %" PRIu64 " second%s to an unnamed scratch file of %s in %s",
+		plan->seconds, plan->seconds == 1 ? "" : "s", format_size(size, plan->size, sizes),
+		quoted);
 }
 
 /* Returns 0 or a negative errno. */

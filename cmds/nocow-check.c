@@ -125,6 +125,15 @@ static error_t parse_exercise_option(struct arguments *arguments, int key, const
 	}
 }
 
+static bool asks_about_files(const struct arguments *arguments)
+{
+	const struct file_options *files = &arguments->files;
+
+	return arguments->check || arguments->extents || arguments->sync || files->recursive ||
+	       files->one_file_system || files->range.offset ||
+	       files->range.length != WHOLE_FILE.length;
+}
+
 static error_t check_arguments(const struct arguments *arguments)
 {
 	if (arguments->global->done)
@@ -135,6 +144,10 @@ static error_t check_arguments(const struct arguments *arguments)
 	}
 	if (arguments->exercise_options && !arguments->exercise.directory) {
 		error("--scratch, --size, --seconds and --engine need --exercise");
+		return EINVAL;
+	}
+	if (!file_options_ask_for_any(&arguments->files) && asks_about_files(arguments)) {
+		error("with --exercise, --check, --extents, --sync, --range, -r and -x need a PATH");
 		return EINVAL;
 	}
 	return 0;

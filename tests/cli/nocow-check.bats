@@ -470,7 +470,7 @@ used_bytes() {
     for scratch in prealloc nocow; do
         run -0 --separate-stderr nocow_check_json --exercise "$MNT/within" --seconds 1 --size 32M \
             --scratch "$scratch" --engine builtin
-        [ "$stderr" = "WARNING: writing for up to 1 seconds to an unnamed scratch file of 32.00MiB in '$MNT/within'" ]
+        [ "$stderr" = "WARNING: writing for up to 1 second to an unnamed scratch file of 32.00MiB in '$MNT/within'" ]
         expect_json .exercise.scratch "$scratch"
         expect_json .exercise.engine builtin
         expect_json '.exercise.writes > 0 and .exercise.elapsed_ns > 0' true
@@ -695,4 +695,14 @@ fake_fio() {
         run -1 --separate-stderr nocow_check "$option" --exercise "$MNT"
         [[ $stderr == "ERROR: "* ]] || fail "$option: $stderr"
     done
+}
+
+@test "--exercise: an option for files needs one" {
+    local option
+
+    for option in --check --extents --sync --range=1M: --range=0:1M -r -x; do
+        run -1 --separate-stderr nocow_check "$option" --exercise "$MNT"
+        [ "$stderr" = "ERROR: with --exercise, --check, --extents, --sync, --range, -r and -x need a PATH" ]
+    done
+    run -0 nocow_check -q --check --exercise "$MNT" --seconds 1 --size 1M --engine builtin "$MNT/cow"
 }
