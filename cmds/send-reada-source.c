@@ -13,6 +13,7 @@
 #include "send-reada-source.h"
 #include "ui/directory.h"
 #include "ui/message.h"
+#include "ui/quoted-name.h"
 
 /* Complains, and returns -1. */
 static int refuse(const char *what, const char *path, int err)
@@ -66,6 +67,16 @@ static int open_beside(struct opened_subvolume *opened, const char *path,
 	return ret;
 }
 
+static int refuse_strangers(const char *subvolume, const char *parent)
+{
+	CLEANUP_QUOTED_NAME const char *quoted_subvolume = quoted_name(subvolume);
+	CLEANUP_QUOTED_NAME const char *quoted_parent = quoted_name(parent);
+
+	error("%s and %s are not snapshots of one another or of one origin", quoted_subvolume,
+	      quoted_parent);
+	return -1;
+}
+
 static int open_parent(struct send_source *source, const char *path)
 {
 	int ret;
@@ -78,8 +89,7 @@ static int open_parent(struct send_source *source, const char *path)
 	if (ret < 0)
 		return refuse("cannot tell the origin of", path, ret);
 	if (ret == 0)
-		return refuse("parent and subvolume were not made of each other by snapshots:",
-			      path, 0);
+		return refuse_strangers(source->subvolume.path, path);
 	return 0;
 }
 

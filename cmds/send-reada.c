@@ -123,7 +123,8 @@ static error_t check_decode(const struct arguments *arguments)
 	}
 	if (arguments->parent || arguments->clone_count || arguments->protocol_given ||
 	    arguments->compressed || arguments->data || arguments->cold || arguments->passes) {
-		error("--decode cannot be combined with options for sending");
+		error("--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, "
+		      "--cold or --passes");
 		return EINVAL;
 	}
 	return 0;
@@ -135,7 +136,7 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		return 0;
 	if (arguments->estimate && (arguments->data || arguments->cold || arguments->passes ||
 				    arguments->top || arguments->decode)) {
-		error("--estimate cannot be combined with other reports");
+		error("--estimate cannot be combined with --data, --cold, --passes, --top or --decode");
 		return EINVAL;
 	}
 	if (arguments->decode)

@@ -418,7 +418,7 @@ expect_error() {
         -p "$BATS_TEST_TMPDIR/other/s" "$MNT/first"
     expect_error "not on the filesystem of the subvolume to be sent: '$BATS_TEST_TMPDIR/other/s'" \
         -p "$MNT/first" -c "$BATS_TEST_TMPDIR/other/s" "$MNT/second"
-    expect_error "parent and subvolume were not made of each other by snapshots: '$MNT/stranger-1'" \
+    expect_error "'$MNT/first' and '$MNT/stranger-1' are not snapshots of one another or of one origin" \
         -p "$MNT/stranger-1" "$MNT/first"
     expect_error "subvolume is not read-only: '$MNT/source'" -p "$MNT/source" "$MNT/first"
     expect_error "not a subvolume: '$MNT/directory'" -p "$MNT/directory" "$MNT/first"
@@ -443,9 +443,10 @@ expect_error() {
     expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
     expect_error "invalid value for --passes: '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
     expect_error "invalid value for --top: '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
-    expect_error "--estimate cannot be combined with other reports" --estimate --data "$MNT/first"
+    expect_error "--estimate cannot be combined with --data, --cold, --passes, --top or --decode" --estimate --data "$MNT/first"
     expect_error "--decode cannot be combined with a subvolume" --decode x "$MNT/first"
-    expect_error "--decode cannot be combined with options for sending" --decode x --cold
+    expect_error "--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, --cold or --passes" \
+        --decode x --cold
     expect_error "cannot open 'missing': No such file or directory" --decode missing
     expect_error "cannot read '$MNT/directory': Is a directory" --decode "$MNT/directory"
 }
