@@ -21,8 +21,9 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to look at:", GROUP },
-	{ "range", OPTION_RANGE, "OFFSET:LENGTH", 0,
-	  "Look at this part of each file; suffixes K, M, G and so on", GROUP },
+	{ "range", OPTION_RANGE, "OFFSET[:LENGTH]", 0,
+	  "Look at this part of each file, without LENGTH to its end; suffixes K, M, G and so on",
+	  GROUP },
 	{ "recursive", 'r', NULL, 0, "Look at all regular files in directories, within the mount",
 	  GROUP },
 	{ "one-file-system", 'x', NULL, 0, "With -r, stay within the subvolume", GROUP },
@@ -37,7 +38,7 @@ static error_t parse_range_option(struct file_options *options, const char *text
 
 	if (ret == 0)
 		return 0;
-	error_value("invalid range", text, " (expected OFFSET:LENGTH%s)",
+	error_value("invalid range", text, " (expected OFFSET[:LENGTH]%s)",
 		    ret == -ERANGE ? " that fits into 64 bits" :
 				     ", for example 0:1M, with LENGTH above 0");
 	return EINVAL;

@@ -30,7 +30,7 @@ char *format_time(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds);
 int parse_size(const char *text, uint64_t *ret_bytes);
 
 /*
- * Parse "OFFSET:LENGTH"; without LENGTH the range reaches to the end of the file.
+ * Parse "OFFSET[:LENGTH]"; without LENGTH the range reaches to the end of the file.
  * Returns 0, -EINVAL (a length of 0 included), or -ERANGE.
  */
 int parse_range(const char *text, struct byte_range *ret_range);

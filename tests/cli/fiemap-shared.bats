@@ -279,7 +279,7 @@ repeat() {
         [[ $output = *"invalid range '$range'"* ]] || fail "'$range': $output"
     done
     run -1 fiemap_shared --range 1M:0 "$MNT/file"
-    [ "$output" = "ERROR: invalid range '1M:0' (expected OFFSET:LENGTH, for example 0:1M, with LENGTH above 0)" ]
+    [ "$output" = "ERROR: invalid range '1M:0' (expected OFFSET[:LENGTH], for example 0:1M, with LENGTH above 0)" ]
 }
 
 # -- what is not written yet --

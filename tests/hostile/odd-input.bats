@@ -173,7 +173,7 @@ make_largest_file() {
     done
     for range in 16E 0:16E 18446744073709551616 99999999999999999999E; do
         run -1 --separate-stderr "$FASTPATH" seek-map --range $range "$MNT/small"
-        [ "$stderr" = "ERROR: invalid range '$range' (expected OFFSET:LENGTH that fits into 64 bits)" ]
+        [ "$stderr" = "ERROR: invalid range '$range' (expected OFFSET[:LENGTH] that fits into 64 bits)" ]
     done
 }
 
