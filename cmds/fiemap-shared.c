@@ -46,6 +46,7 @@ static const struct argp_option option_list[] = {
 	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 1 },
 	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
 	{ "summarize", 's', NULL, 0, "Print only the total", 1 },
+	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
 	{ 0 },
 };

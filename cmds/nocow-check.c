@@ -56,6 +56,7 @@ static const struct argp_option option_list[] = {
 	{ "extents", 'e', NULL, 0,
 	  "Print a row for each range: what happens to the next write, and why", 1 },
 	{ "summary", 's', NULL, 0, "Print only the sums of all files, a row for each reason", 1 },
+	{ "summarize", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "Exit with status 64 if any part of a NOCOW file would be copied or has checksums (root)",
 	  1 },

@@ -42,6 +42,7 @@ static const struct argp_option option_list[] = {
 	{ "qemu", OPTION_QEMU, NULL, 0,
 	  "Print only the segments, in the form of qemu-img map --output=json", 1 },
 	{ "summarize", 's', NULL, 0, "Print the sums of each file, without its segments", 1 },
+	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "check", OPTION_CHECK, "data", OPTION_ARG_OPTIONAL,
 	  "Check whether FIEMAP agrees; with data, also whether holes read as zeros", 1 },
 	{ NULL, 0, NULL, 0, "How long it takes:", 2 },

@@ -404,6 +404,27 @@ repeat() {
     [[ $stderr = *"cannot access ''"* ]]
 }
 
+@test "--files0-from of lines says what it wants" {
+    local list=$BATS_TEST_TMPDIR/list option
+    local hint="ERROR: each path has to end with a NUL byte, as find -print0 writes it"
+
+    printf '%s\n' "$MNT/file" "$MNT/tiny" >"$list"
+    for option in -s --extents; do
+        run -1 --separate-stderr fiemap_shared "$option" --files0-from="$list"
+        [[ ${stderr_lines[0]} = "ERROR: cannot access '$MNT/file"* ]]
+        [ "${stderr_lines[1]}" = "$hint" ]
+        [ ${#stderr_lines[@]} -eq 2 ]
+    done
+    # more of them than a path can have
+    for _ in {1..1000}; do
+        echo "$MNT/file"
+    done >"$list"
+    run -1 --separate-stderr fiemap_shared --files0-from="$list"
+    [ "${stderr_lines[1]}" = "$hint" ]
+    run -1 --separate-stderr fiemap_shared "$MNT/file"$'\n'
+    [ ${#stderr_lines[@]} -eq 1 ]
+}
+
 @test "--files0-from of nothing, a missing file, a directory, and with paths" {
     run -0 fiemap_shared_json --files0-from=/dev/null
     expect_json .total.file_count 0
@@ -905,6 +926,18 @@ replace_files() {
     expect_json .total.file_count 1
     run -1 "$FASTPATH" --format xml fiemap-shared "$MNT/file"
     [[ $output = *"unknown format 'xml' (expected text or json)"* ]]
+}
+
+@test "--summary is --summarize, and the other way round" {
+    local name command
+
+    for command in fiemap-shared seek-map nocow-check; do
+        run -0 "$FASTPATH" "$command" -s "$MNT/file" "$MNT/quarters"
+        [ -n "$output" ]
+        for name in --summarize --summary --summ; do
+            [ "$("$FASTPATH" "$command" "$name" "$MNT/file" "$MNT/quarters")" = "$output" ]
+        done
+    done
 }
 
 @test "usage errors exit with 1" {
