@@ -65,6 +65,7 @@ int file_report_run(struct file_report *report, const struct file_options *optio
 
 	*report = (struct file_report){ .options = options };
 	ret = file_visit_init(&report->visit, file_options_can_overlap(options));
+	report->visit.from_list = options->files0_from;
 	if (ret == 0)
 		ret = ops->prepare(data);
 	if (ret == 0) {

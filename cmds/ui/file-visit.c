@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "ui/cold.h"
@@ -52,6 +53,15 @@ int file_visit_is_first(struct file_visit *visit, const struct stat *status)
 	return inode_set_add(visit->seen, status->st_dev, status->st_ino);
 }
 
+/* As of find without -print0. All its paths together may be too long for one. */
+static bool looks_like_lines(const struct file_visit *visit, const char *path,
+			     struct failure failure)
+{
+	return visit->from_list && strchr(path, '\n') &&
+	       (failure.error == -ENOENT || failure.error == -ENAMETOOLONG ||
+		failure.error == -ENOTDIR);
+}
+
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure)
 {
@@ -62,6 +72,8 @@ void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		return;
 	}
 	error_path(failure.action, path, failure.error);
+	if (looks_like_lines(visit, path, failure))
+		error("each path has to end with a NUL byte, as find -print0 writes it");
 	visit->status = STATUS_ERROR;
 }
 

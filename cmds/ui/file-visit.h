@@ -29,6 +29,8 @@ struct file_visit {
 	int status;
 	/* the number of files and directories that vanished before they could be examined */
 	uint64_t vanished_count;
+	/* the paths come from --files0-from */
+	bool from_list;
 	/* the privilege for --cold is missing, and an error was printed */
 	bool no_cache_drop;
 };
