@@ -90,10 +90,11 @@ static int add_extent(struct report *report, const struct mapped_extent *extent,
 	return 0;
 }
 
-static void end_extents(struct report *report)
+static int end_extents(struct report *report)
 {
 	if (report->arguments->extents)
 		json_end_array(&report->files->json);
+	return 0;
 }
 
 /* -- what is known of them -- */
@@ -188,10 +189,11 @@ static int add_owner(struct report *report, const struct extent_owner *owner,
 	return 0;
 }
 
-static void end_owners(struct report *report, bool complete)
+static int end_owners(struct report *report, bool complete)
 {
 	(void)complete;
 	json_end_array(&report->files->json);
+	return 0;
 }
 
 /* -- the end of a file, and of all -- */

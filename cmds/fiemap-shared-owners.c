@@ -56,7 +56,7 @@ static int report_list(struct report *report, const struct extent_owners *owners
 /* Returns as extent_owners_resolve() and report_list(). */
 static int resolve(struct report *report, struct extent_owners *owners, int fd)
 {
-	int ret;
+	int ret, ended;
 
 	report->ops->begin_disagreements(report);
 	ret = extent_owners_resolve(owners, fd, &owners_ops, report);
@@ -64,8 +64,8 @@ static int resolve(struct report *report, struct extent_owners *owners, int fd)
 	report->ops->begin_owners(report);
 	if (ret == 0)
 		ret = report_list(report, owners, fd);
-	report->ops->end_owners(report, ret == 0);
-	return ret;
+	ended = report->ops->end_owners(report, ret == 0);
+	return ret < 0 ? ret : ended;
 }
 
 static void complain_of_sort(struct scan *scan, const struct extent_owners *owners,

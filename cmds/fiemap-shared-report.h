@@ -78,7 +78,7 @@ struct report_ops {
 	/* each extent; DECISIONS is NULL if --only excludes the extent from the rows */
 	int (*extent)(struct report *report, const struct mapped_extent *extent,
 		      const struct decisions *decisions);
-	void (*end_extents)(struct report *report);
+	int (*end_extents)(struct report *report);
 	void (*calls)(struct report *report, uint64_t calls);
 	void (*counters)(struct report *report, const struct counter_delta *delta);
 	void (*decisions)(struct report *report, const struct decisions *decisions);
@@ -95,7 +95,7 @@ struct report_ops {
 	int (*owner)(struct report *report, const struct extent_owner *owner,
 		     const struct owner_name *name);
 	/* COMPLETE: all owners were reported */
-	void (*end_owners)(struct report *report, bool complete);
+	int (*end_owners)(struct report *report, bool complete);
 
 	void (*map)(struct report *report);
 	int (*sums)(struct report *report, const char *path, const struct sharing *sharing);

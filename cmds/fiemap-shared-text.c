@@ -94,10 +94,9 @@ static int prepare_map(struct report *report, uint64_t size)
 				      report->arguments->files.range, size);
 }
 
-static void end_extents(struct report *report)
+static int end_extents(struct report *report)
 {
-	table_free(report->rows);
-	report->rows = NULL;
+	return table_end(&report->rows);
 }
 
 static void end_file(struct report *report)
@@ -277,12 +276,11 @@ static int print_owner(struct report *report, const struct extent_owner *owner,
 	return print_owner_rows(report, owner, name);
 }
 
-static void end_owners(struct report *report, bool complete)
+static int end_owners(struct report *report, bool complete)
 {
 	if (complete && !report->owners)
 		printf("Owners: none but this file\n");
-	table_free(report->owners);
-	report->owners = NULL;
+	return table_end(&report->owners);
 }
 
 /* -- the end of a file, and of all -- */
@@ -300,7 +298,8 @@ static int print_file_sums(struct report *report, const char *path, const struct
 
 	if (ret < 0)
 		return ret;
-	return print_sums(table, sharing, NULL, path, report->arguments->global->sizes);
+	print_sums(table, sharing, NULL, path, report->arguments->global->sizes);
+	return table_end(&table);
 }
 
 static int print_total(struct report *report, const struct sharing *total,
@@ -311,11 +310,11 @@ static int print_total(struct report *report, const struct sharing *total,
 		      !file_options_ask_for_several(&arguments->files);
 
 	if (!arguments->summarize && is_one)
-		return 0;
+		return table_flush(report->summary);
 	if (fiemap_shared_wants_details(arguments))
 		putchar('\n');
-	return print_sums(report->summary, total, set_shared_bytes, "total",
-			  arguments->global->sizes);
+	print_sums(report->summary, total, set_shared_bytes, "total", arguments->global->sizes);
+	return table_flush(report->summary);
 }
 
 /* A complaint on standard error tells of it. */

@@ -422,7 +422,7 @@ static int report_contents(struct details *details)
 	struct counter_delta counter_delta = { 0 };
 	struct report *report = details->report;
 	uint64_t cold_ns;
-	int cold, ret;
+	int cold, ret, ended;
 
 	cold = time_cold(details, &cold_ns);
 	if (cold < 0)
@@ -432,9 +432,9 @@ static int report_contents(struct details *details)
 		counter_delta_begin(&counter_delta, details->fd);
 	ret = report_extents(details);
 	counter_delta_end(&counter_delta);
-	report->ops->end_extents(report);
-	if (ret < 0)
-		return ret;
+	ended = report->ops->end_extents(report);
+	if (ret < 0 || ended < 0)
+		return ret < 0 ? ret : ended;
 	report->ops->calls(report, fiemap_iter_calls(details->iter));
 	report->ops->counters(report, &counter_delta);
 	return report_findings(details, cold ? &cold_ns : NULL);

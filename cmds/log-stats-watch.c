@@ -120,7 +120,6 @@ static int json_row(struct reporter *reporter, const struct row *row)
 	json_known_ms(json, "longest_commit_ns", known, after->max_commit_ms);
 	counter_delta_report(&row->counter_delta, json);
 	json_end_object(json);
-	json_flush(json);
 	return 0;
 }
 

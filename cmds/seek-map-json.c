@@ -52,10 +52,11 @@ static int add_segment(struct report *report, const struct part *part)
 	return 0;
 }
 
-static void end_segments(struct report *report)
+static int end_segments(struct report *report)
 {
 	if (!report->arguments->summarize)
 		json_end_array(&report->files->json);
+	return 0;
 }
 
 static void add_changed(struct report *report, bool changed)

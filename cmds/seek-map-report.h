@@ -100,7 +100,7 @@ struct report_ops {
 	/* PATH is valid until end_file() */
 	int (*begin_file)(struct report *report, const char *path, uint64_t size);
 	int (*segment)(struct report *report, const struct part *part);
-	void (*end_segments)(struct report *report);
+	int (*end_segments)(struct report *report);
 	void (*changed)(struct report *report, bool changed);
 	void (*calls)(struct report *report, uint64_t calls);
 	int (*timing)(struct report *report, const struct timing *timing);

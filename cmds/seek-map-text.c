@@ -75,10 +75,9 @@ static int prepare_rows(struct report *report)
 			 arguments->fiemap ? SEGMENT_COLUMN_COUNT : SEGMENT_COLUMN_COUNT - 1);
 }
 
-static void end_segments(struct report *report)
+static int end_segments(struct report *report)
 {
-	table_free(report->rows);
-	report->rows = NULL;
+	return table_end(&report->rows);
 }
 
 static void end_file(struct report *report)
@@ -204,7 +203,7 @@ static void print_counters(struct report *report, const struct counter_delta *de
 
 /* -- whether it is true: --check -- */
 
-/* What text has no beginning for. */
+/* Text has nothing to say of a check before its findings. */
 static void begin_check(struct report *report, enum check_kind kind)
 {
 	(void)report;
@@ -282,7 +281,10 @@ static int print_sums(struct report *report, const char *path, const struct sums
 	if (!seek_map_wants_details(report->arguments))
 		return print_sums_row(report->summary, sums, path, format);
 	ret = TABLE_NEW(&table, sum_columns);
-	return ret < 0 ? ret : print_sums_row(table, sums, path, format);
+	if (ret < 0)
+		return ret;
+	print_sums_row(table, sums, path, format);
+	return table_end(&table);
 }
 
 static int print_total(struct report *report, const struct sums *total)
@@ -290,10 +292,11 @@ static int print_total(struct report *report, const struct sums *total)
 	const struct arguments *arguments = report->arguments;
 
 	if (!file_options_ask_for_several(&arguments->files) || report->files->file_count == 1)
-		return 0;
+		return table_flush(report->summary);
 	if (seek_map_wants_details(arguments))
 		putchar('\n');
-	return print_sums_row(report->summary, total, "total", arguments->global->sizes);
+	print_sums_row(report->summary, total, "total", arguments->global->sizes);
+	return table_flush(report->summary);
 }
 
 /* A complaint on standard error tells of it. */

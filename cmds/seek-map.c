@@ -412,10 +412,12 @@ static int report_sums(struct details *details)
 static int report_contents(struct details *details)
 {
 	struct report *report = details->report;
-	int ret;
+	int ret, ended;
 
 	ret = report_segments(details);
-	report->ops->end_segments(report);
+	ended = report->ops->end_segments(report);
+	if (ret == 0)
+		ret = ended;
 	if (ret == 0)
 		ret = report_findings(details);
 	return ret < 0 ? ret : report_sums(details);

@@ -9,29 +9,15 @@
 #include "base/name-escape.h"
 #include "ui/json.h"
 
-void json_flush(struct json_writer *json)
-{
-	fwrite(json->buffer, 1, json->used, json->stream);
-	json->used = 0;
-}
-
+/* Nothing else writes to the stream meanwhile: locking it for each byte would cost more than the rest. */
 static void put_byte(struct json_writer *json, char byte)
 {
-	if (json->used == JSON_BUFFER_SIZE)
-		json_flush(json);
-	json->buffer[json->used++] = byte;
+	putc_unlocked(byte, json->stream);
 }
 
 static void put(struct json_writer *json, const char *text, size_t size)
 {
-	if (size > JSON_BUFFER_SIZE - json->used)
-		json_flush(json);
-	if (size > JSON_BUFFER_SIZE) {
-		fwrite(text, 1, size, json->stream);
-		return;
-	}
-	memcpy(json->buffer + json->used, text, size);
-	json->used += size;
+	fwrite_unlocked(text, 1, size, json->stream);
 }
 
 static void indent(struct json_writer *json)
@@ -178,7 +164,6 @@ void json_end(struct json_writer *json)
 {
 	close_container(json, '}');
 	put_byte(json, '\n');
-	json_flush(json);
 }
 
 void json_begin_object(struct json_writer *json, const char *key)

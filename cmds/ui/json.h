@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #define JSON_DEPTH_MAX 16
-#define JSON_BUFFER_SIZE 4096
 
 /*
  * Writes each JSON value immediately, so memory does not depend on the length of an array. KEY is
@@ -17,17 +16,11 @@ struct json_writer {
 	FILE *stream;
 	unsigned int depth;
 	bool has_member[JSON_DEPTH_MAX];
-	/* the bytes that STREAM does not have yet */
-	size_t used;
-	char buffer[JSON_BUFFER_SIZE];
 };
 
 /* Opens the top object and writes the "__header", as in the JSON of btrfs-progs. */
 void json_begin(struct json_writer *json, FILE *stream);
-/* Closes the top object and writes the rest to STREAM. */
 void json_end(struct json_writer *json);
-/* Writes the buffer to STREAM, for a program that reads row by row. */
-void json_flush(struct json_writer *json);
 
 void json_begin_object(struct json_writer *json, const char *key);
 void json_end_object(struct json_writer *json);

@@ -16,9 +16,11 @@
 #include "ui/progress.h"
 #include "ui/table.h"
 
-/* libsmartcols takes microseconds for a row, so it gets as many as tell the widths of the rest. */
-#define LAID_OUT_ROWS_MAX 1000
-#define BUFFER_SIZE 65536
+/*
+ * libsmartcols takes microseconds for a row, and prints none before it has them all: it gets as many
+ * as tell the widths of the rest.
+ */
+#define LAID_OUT_ROWS_MAX 500
 
 struct laid_out_column {
 	size_t width;
@@ -37,10 +39,6 @@ struct table {
 	size_t column;
 	bool in_row;
 
-	/* the rows after the first ones, as they are printed */
-	char *buffer;
-	size_t used;
-
 	/* the locale's encoding is UTF-8 */
 	bool shows_utf8;
 	/* the first negative errno */
@@ -51,7 +49,6 @@ static void release(struct table *table)
 {
 	scols_unref_table(table->first_rows);
 	free(table->columns);
-	free(table->buffer);
 	free(table);
 }
 
@@ -146,66 +143,42 @@ static void print_first_rows(struct table *table)
 	scols_unref_table(table->first_rows);
 	table->first_rows = NULL;
 	table->in_row = false;
-
-	table->buffer = malloc(BUFFER_SIZE);
-	if (!table->buffer)
-		keep_error(table, -ENOMEM);
 }
 
 /* -- the rows after them -- */
 
-static void print_buffer(struct table *table)
+static void put_text(const char *text, size_t size)
 {
-	if (!table->used)
-		return;
-	progress_clear();
-	fwrite(table->buffer, 1, table->used, stdout);
-	table->used = 0;
+	fwrite_unlocked(text, 1, size, stdout);
 }
 
-/* So that SIZE bytes more fit into the buffer, if they do at all. */
-static void make_room(struct table *table, size_t size)
+static void put_blanks(size_t count)
 {
-	if (size > BUFFER_SIZE - table->used)
-		print_buffer(table);
-}
-
-static void put_text(struct table *table, const char *text, size_t size)
-{
-	make_room(table, size);
-	if (size > BUFFER_SIZE) {
-		fwrite(text, 1, size, stdout);
-		return;
-	}
-	memcpy(table->buffer + table->used, text, size);
-	table->used += size;
-}
-
-static void put_blanks(struct table *table, size_t count)
-{
-	for (; count; count--) {
-		make_room(table, 1);
-		table->buffer[table->used++] = ' ';
-	}
+	for (; count; count--)
+		putc_unlocked(' ', stdout);
 }
 
 /* The next cell: TEXT, which has SIZE bytes and takes WIDTH columns of a terminal. */
 static int put_cell(struct table *table, const char *text, size_t size, size_t width)
 {
-	const struct laid_out_column *column = &table->columns[table->column];
+	struct laid_out_column *column;
 	size_t blanks;
 
 	if (table->column == table->column_count)
 		return -EINVAL;
-	blanks = column->width > width ? column->width - width : 0;
+	column = &table->columns[table->column];
+	/* So that at least the rows after this one stand below it. */
+	if (width > column->width)
+		column->width = width;
+	blanks = column->width - width;
 	if (table->column)
-		put_blanks(table, 1);
+		put_blanks(1);
 	if (!column->left)
-		put_blanks(table, blanks);
-	put_text(table, text, size);
+		put_blanks(blanks);
+	put_text(text, size);
 	/* Nothing stands after the last column that could be out of its place. */
 	if (column->left && table->column + 1 < table->column_count)
-		put_blanks(table, blanks);
+		put_blanks(blanks);
 	table->column++;
 	return 0;
 }
@@ -216,7 +189,7 @@ static void end_row(struct table *table)
 		return;
 	while (table->column < table->column_count)
 		put_cell(table, "", 0, 0);
-	put_text(table, "\n", 1);
+	put_text("\n", 1);
 	table->in_row = false;
 }
 
@@ -250,10 +223,12 @@ void table_begin_row(struct table *table)
 	if (table->error)
 		return;
 
-	if (table->first_rows)
+	if (table->first_rows) {
 		begin_first_row(table);
-	else
+	} else {
 		end_row(table);
+		progress_clear();
+	}
 	table->in_row = true;
 	table->column = 0;
 }
@@ -319,6 +294,14 @@ int table_flush(struct table *table)
 		print_first_rows(table);
 	if (!table->first_rows && !table->error)
 		end_row(table);
-	print_buffer(table);
 	return table->error;
+}
+
+int table_end(struct table **table)
+{
+	int ret = *table ? table_flush(*table) : 0;
+
+	table_freep(table);
+	*table = NULL;
+	return ret;
 }

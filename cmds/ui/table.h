@@ -19,7 +19,7 @@ struct table;
 
 /*
  * A table of any length on standard output, in constant memory. The first rows determine the widths
- * of the columns; the other rows are printed with these widths, many at a time.
+ * of the columns; the other rows are printed with these widths, or wider ones from a wider row on.
  * Returns 0 or -ENOMEM; freed with table_free(), which prints the rows that are left.
  */
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
@@ -41,6 +41,9 @@ void table_size_cell(struct table *table, uint64_t bytes, struct size_format for
 
 /* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);
+
+/* Prints the rows that are left, and frees and clears *TABLE, if it is not NULL. Returns table_error(). */
+int table_end(struct table **table);
 
 /* 0, or the negative errno of the first failure: no memory, or more cells than columns. */
 int table_error(const struct table *table);

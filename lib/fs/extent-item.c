@@ -45,7 +45,7 @@ static bool read_bytes(const char **data, size_t *size, void *target, size_t len
 /* Steps over a reference that only says who pays. */
 static void skip_owner(const char **data, size_t *size)
 {
-	if (*size >= OWNER_REF_SIZE && (uint8_t)**data == OWNER_REF_KEY) {
+	if (*size >= OWNER_REF_SIZE && (uint8_t) * *data == OWNER_REF_KEY) {
 		*data += OWNER_REF_SIZE;
 		*size -= OWNER_REF_SIZE;
 	}

@@ -684,6 +684,29 @@ expect_errors() {
     done
 }
 
+# More rows than are kept to be laid out, and more than stdio keeps.
+@test "a full disk in the midst of many rows" {
+    local format
+
+    mkdir "$MNT/within"
+    (cd "$MNT/within" && for ((i = 0; i < 2000; i++)); do echo x >"$i"; done)
+    for format in text json; do
+        run -1 bash -c '"$@" 2>&1 >/dev/full' - "$FASTPATH" --format $format fiemap-shared -r "$MNT/within"
+        [ "$output" = "ERROR: cannot write to standard output: No space left on device" ]
+    done
+}
+
+@test "an error comes after what was printed before it" {
+    local format
+
+    for format in text json; do
+        run -1 bash -c '"$@" 2>&1' - "$FASTPATH" --format $format fiemap-shared -e "$MNT/file" "$MNT/missing" "$MNT/file"
+        [ "$(grep -nm 1 "ERROR: " <<<"$output" | cut -d : -f 1)" -gt "$(grep -nm 1 "$MNT/file" <<<"$output" | cut -d : -f 1)" ]
+        # and not in the middle of a line
+        grep -qE "(^|[]}])ERROR: cannot access '$MNT/missing': No such file or directory$" <<<"$output"
+    done
+}
+
 # -- interruption and change --
 
 @test "an interrupted run ends by the signal and leaves nothing behind" {
