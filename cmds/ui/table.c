@@ -179,18 +179,19 @@ static int put_cell(struct table *table, const char *text, size_t size, size_t w
 	/* Nothing stands after the last column that could be out of its place. */
 	if (column->left && table->column + 1 < table->column_count)
 		put_blanks(blanks);
-	table->column++;
+	/* At once: a message may be printed before the next row begins. */
+	if (++table->column == table->column_count) {
+		put_text("\n", 1);
+		table->in_row = false;
+	}
 	return 0;
 }
 
+/* A row may have fewer cells than there are columns. */
 static void end_row(struct table *table)
 {
-	if (!table->in_row)
-		return;
-	while (table->column < table->column_count)
+	while (table->in_row)
 		put_cell(table, "", 0, 0);
-	put_text("\n", 1);
-	table->in_row = false;
 }
 
 /* How many columns of a terminal TEXT takes, which is in the locale's encoding. */

@@ -699,10 +699,20 @@ expect_errors() {
 @test "an error comes after what was printed before it" {
     local format
 
+    mkdir "$MNT/within"
+    for ((i = 0; i < 1000; i++)); do
+        echo x >"$MNT/within/$i"
+        printf '%s\0' "$MNT/within/$i"
+        ((i % 50)) || printf '%s\0' "$MNT/missing"
+    done >"$BATS_TEST_TMPDIR/list"
+    run -1 bash -c '"$@" 2>&1' - "$FASTPATH" nocow-check --files0-from "$BATS_TEST_TMPDIR/list"
+    [ "$(grep -c "^ERROR: cannot access '$MNT/missing': No such file or directory$" <<<"$output")" = 20 ]
+    [ "$(grep -c "^ .*$MNT/within/[0-9]*$" <<<"$output")" = 1000 ]
+
     for format in text json; do
         run -1 bash -c '"$@" 2>&1' - "$FASTPATH" --format $format fiemap-shared -e "$MNT/file" "$MNT/missing" "$MNT/file"
         [ "$(grep -nm 1 "ERROR: " <<<"$output" | cut -d : -f 1)" -gt "$(grep -nm 1 "$MNT/file" <<<"$output" | cut -d : -f 1)" ]
-        # and not in the middle of a line
+        # and not in the middle of a line of text
         grep -qE "(^|[]}])ERROR: cannot access '$MNT/missing': No such file or directory$" <<<"$output"
     done
 }

@@ -298,7 +298,7 @@ static void test_later_errors_stick(void **state)
 	assert_int_equal(failed, 0);
 	assert_string_equal(text, "  NUMBER NAME\n"
 				  "       1 one\n"
-				  "       2 two");
+				  "       2 two\n");
 }
 
 /* What failed once is told when the table is asked, and nothing is printed after it. */
