@@ -311,7 +311,10 @@ static int check_path(int fd, const char *path)
 	return 0;
 }
 
-/* Without time_based fio covers the file once, no block twice. */
+/*
+ * Without time_based fio covers the file once, no block twice, and for that makes blocks shorter.
+ * Otherwise it need not know what it has written.
+ */
 static int run_fio(const char *path, const char *file, uint64_t size, uint64_t duration_ns,
 		   bool once, struct written *ret_written)
 {
@@ -331,6 +334,7 @@ static int run_fio(const char *path, const char *file, uint64_t size, uint64_t d
 		"--allow_file_create=0",
 		"--output-format=json",
 		once ? NULL : "--time_based=1",
+		once ? NULL : "--norandommap=1",
 		NULL,
 	};
 

@@ -519,6 +519,15 @@ used_bytes() {
     done
 }
 
+@test "--exercise: fio writes blocks of all sizes alike" {
+    command -v fio >/dev/null || skip "fio is not installed"
+    mkdir "$MNT/within"
+    run -0 nocow_check_json -q --exercise "$MNT/within" --engine fio --seconds 2 --size 8M --scratch nocow
+    # the mean is 24.8 KiB; fio's map of what it has written would make blocks shorter
+    expect_json '.exercise.writes > 1000' true
+    expect_json '.exercise | .written_bytes / .writes | . > 23000 and . < 28000' true
+}
+
 @test "--exercise: without fio" {
     mkdir "$MNT/within"
     run -1 --separate-stderr without_fio "$FASTPATH" nocow-check -q --exercise "$MNT/within" --engine fio
