@@ -64,7 +64,7 @@ static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "Random direct writes, and a proof of their place:", 2 },
 	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to an unnamed scratch file in DIR", 2 },
 	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0,
-	  "The kind of scratch file: preallocated, with each block written once (the default), or NOCOW",
+	  "The kind of scratch file: preallocated (the default; each block is written at most once), or NOCOW",
 	  2 },
 	{ "size", OPTION_SIZE, "SIZE", 0, "The size of the scratch file (256M)", 2 },
 	{ "seconds", OPTION_SECONDS, "N", 0, "Write for N seconds (10)", 2 },

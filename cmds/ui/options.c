@@ -42,7 +42,7 @@ static const struct argp_option options[] = {
 	{ "verbose", 'v', NULL, 0, "Print more", GROUP_OUTPUT },
 	{ "quiet", 'q', NULL, 0, "Print no warnings, notes or progress", GROUP_OUTPUT },
 	{ "log", OPTION_LOG, "LEVEL", 0,
-	  "Set how much is printed: quiet, default, info, verbose or debug", GROUP_OUTPUT },
+	  "Set by name how much is printed: quiet, default, info, verbose or debug", GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Sizes:", GROUP_SIZES },
 	{ "raw", OPTION_RAW, NULL, 0, "Print sizes in bytes, without a unit", GROUP_SIZES },
 	{ "human-readable", OPTION_HUMAN_READABLE, NULL, 0,
