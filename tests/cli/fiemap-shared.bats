@@ -411,18 +411,16 @@ repeat() {
     printf '%s\n' "$MNT/file" "$MNT/tiny" >"$list"
     for option in -s --extents; do
         run -1 --separate-stderr fiemap_shared "$option" --files0-from="$list"
-        [[ ${stderr_lines[0]} = "ERROR: cannot access '$MNT/file"* ]]
-        [ "${stderr_lines[1]}" = "$hint" ]
-        [ ${#stderr_lines[@]} -eq 2 ]
+        [[ $stderr = "ERROR: cannot access '$MNT/file"*$'\n'"$hint" ]]
     done
     # more of them than a path can have
     for _ in {1..1000}; do
         echo "$MNT/file"
     done >"$list"
     run -1 --separate-stderr fiemap_shared --files0-from="$list"
-    [ "${stderr_lines[1]}" = "$hint" ]
+    [[ $stderr = *$'\n'"$hint" ]]
     run -1 --separate-stderr fiemap_shared "$MNT/file"$'\n'
-    [ ${#stderr_lines[@]} -eq 1 ]
+    [[ $stderr != *"$hint"* ]]
 }
 
 @test "--files0-from of nothing, a missing file, a directory, and with paths" {
