@@ -20,12 +20,13 @@ static void put(struct json_writer *json, const char *text, size_t size)
 	fwrite_unlocked(text, 1, size, json->stream);
 }
 
-static void indent(struct json_writer *json)
+/* Each value of a container is on a line of its own, and so is the end of the container. */
+static void begin_line(struct json_writer *json, bool after_comma)
 {
-	static const char line[] = "\n                                ";
+	static const char line[] = ",\n                                ";
 
-	_Static_assert(sizeof(line) > 1 + 2 * JSON_DEPTH_MAX, "too short for the deepest level");
-	put(json, line, 1 + 2 * json->depth);
+	_Static_assert(sizeof(line) > 2 + 2 * JSON_DEPTH_MAX, "too short for the deepest level");
+	put(json, line + !after_comma, 1 + after_comma + 2 * json->depth);
 }
 
 /* The character at *S, which is UTF-8, and *S after it. */
@@ -125,13 +126,12 @@ static void put_string(struct json_writer *json, const char *text)
 
 static void begin_member(struct json_writer *json, const char *key)
 {
-	if (json->has_member[json->depth])
-		put_byte(json, ',');
+	begin_line(json, json->has_member[json->depth]);
 	json->has_member[json->depth] = true;
-	indent(json);
 	if (key) {
 		put_string(json, key);
-		put(json, ": ", 2);
+		put_byte(json, ':');
+		put_byte(json, ' ');
 	}
 }
 
@@ -147,7 +147,7 @@ static void close_container(struct json_writer *json, char bracket)
 	bool has_member = json->has_member[json->depth--];
 
 	if (has_member)
-		indent(json);
+		begin_line(json, false);
 	put_byte(json, bracket);
 }
 

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <ctype.h>
+#include <string.h>
 
 #include "base/decimal.h"
 
@@ -22,21 +23,15 @@ bool decimal_read(const char **text, const char *end, uint64_t *ret_number)
 	return true;
 }
 
-static size_t digit_count(uint64_t number)
-{
-	size_t count = 1;
-
-	while (number /= 10)
-		count++;
-	return count;
-}
-
 size_t decimal_write(char text[DECIMAL_TEXT_SIZE], uint64_t number)
 {
-	size_t length = digit_count(number);
+	char digits[DECIMAL_TEXT_SIZE];
+	size_t first = sizeof(digits);
 
-	text[length] = '\0';
-	for (size_t i = length; i > 0; number /= 10)
-		text[--i] = '0' + number % 10;
-	return length;
+	digits[--first] = '\0';
+	do
+		digits[--first] = '0' + number % 10;
+	while (number /= 10);
+	memcpy(text, digits + first, sizeof(digits) - first);
+	return sizeof(digits) - 1 - first;
 }
