@@ -12,9 +12,10 @@ int cold_drop_caches(int fd)
 {
 	int ret = drop_caches(fd);
 
-	if (ret != -EACCES && ret != -EPERM && ret != -EROFS)
+	if (ret != -EACCES && ret != -EPERM && ret != -EROFS && ret != -ENOENT)
 		return ret < 0 ? ret : 1;
 
-	error("--cold needs root to write to /proc/sys/vm/drop_caches (%s)", strerror(-ret));
+	error("--cold needs %s/proc/sys/vm/drop_caches (%s)",
+	      ret == -ENOENT ? "" : "root to write to ", strerror(-ret));
 	return 0;
 }

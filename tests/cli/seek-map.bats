@@ -348,6 +348,12 @@ ratio() {
     exec {descriptor}<&-
 }
 
+@test "--cold says what it lacks without /proc" {
+    skip_if_it_needs_proc
+    run -1 --separate-stderr without_proc "$FASTPATH" seek-map -s --cold "$MNT/quarters"
+    [ "$stderr" = "ERROR: --cold needs /proc/sys/vm/drop_caches (No such file or directory)" ]
+}
+
 @test "--cold adds the walk with nothing in memory" {
     run -0 seek_map -s --cold "$MNT/quarters"
     expect_line "cold +4( +$TIME){6} +[0-9]+"
