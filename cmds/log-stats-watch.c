@@ -179,6 +179,9 @@ static int report_rows(struct watch *watch)
 	     due += watch->interval_ns) {
 		uint64_t now = monotonic_ns();
 
+		/* After SIGSTOP, or a system that slept, one row is due and not one an interval. */
+		if (now > due + watch->interval_ns)
+			due = now;
 		counter_delta_begin(&row.counter_delta, watch->directory_fd);
 		if (interrupts_sleep(&watch->interrupts, due > now ? due - now : 0))
 			break;

@@ -624,6 +624,31 @@ commits_in_text() {
     finish
 }
 
+watch_rows() {
+    grep -c elapsed_ns "$BATS_TEST_TMPDIR/stdout"
+}
+
+has_more_rows_than() {
+    [ "$(watch_rows)" -gt "$1" ]
+}
+
+@test "--watch prints no row for an interval in which it was stopped" {
+    local before
+
+    start --format json --watch --interval 0.05 "$DIR"
+    within 20 grep -q elapsed_ns "$BATS_TEST_TMPDIR/stdout"
+    kill -STOP "$pid"
+    sleep 3
+    before=$(watch_rows)
+    kill -CONT "$pid"
+    within 20 has_more_rows_than $((before + 2))
+    kill -TERM "$pid"
+    finish
+    # of the 60 that it missed; a row that is late itself may come right before the next one
+    [ "$(jq --argjson first "$before" '[.["log-stats"].samples[$first:] | range(1; length) as $i
+        | .[$i].elapsed_ns - .[$i - 1].elapsed_ns | select(. < 5000000)] | length' "$BATS_TEST_TMPDIR/stdout")" -lt 20 ]
+}
+
 # -- privilege, and what is no directory on btrfs --
 
 @test "no privilege is needed but to write in the directory" {
