@@ -75,7 +75,7 @@ setup() {
 }
 
 @test "failures are listed with what they said" {
-    record bad 1..3 'ok 1 - first' '# of the first' 'not ok 2 - second' '# (in test file x, line 5)' \
+    record bad 1..3 'ERROR: what the tested program says' '# to a test' 'ok 1 - first' '# of the first' 'not ok 2 - second' '# (in test file x, line 5)' \
         '# where it failed' 'ok 3 - third' '# of the third' || true
     run -1 tree/results --strict good.log bad.log
     [ "${lines[1]}" = "FAIL: tests/bad 2 - second" ]
