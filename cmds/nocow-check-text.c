@@ -114,7 +114,10 @@ static int print_sums_alone(const struct report *report, const struct nocow_sums
 	int ret;
 
 	ret = TABLE_NEW(&table, file_columns);
-	return ret < 0 ? ret : print_sums(table, sums, path, report->sizes);
+	if (ret < 0)
+		return ret;
+	print_sums(table, sums, path, report->sizes);
+	return table_end(&table);
 }
 
 /* -- one file -- */
@@ -150,10 +153,10 @@ static int print_range(struct report *report, const struct nocow_range *range)
 
 static int end_file(struct report *report, const struct findings *findings, int ret)
 {
-	table_free(report->rows);
-	report->rows = NULL;
-	if (ret < 0)
-		return 0;
+	int ended = table_end(&report->rows);
+
+	if (ret < 0 || ended < 0)
+		return ended;
 	if (report->ranges)
 		return print_sums_alone(report, &findings->sums, findings->path);
 	return print_sums(report->summary, &findings->sums, findings->path, report->sizes);
