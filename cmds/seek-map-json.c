@@ -187,9 +187,7 @@ static int add_total(struct report *report, const struct sums *total)
 {
 	struct json_writer *json = &report->files->json;
 
-	json_begin_object(json, "total");
-	json_add_uint(json, "file_count", report->files->file_count);
-	json_add_uint(json, "vanished_count", report->files->visit.vanished_count);
+	file_report_begin_json_total(report->files);
 	json_sums(json, total);
 	json_end_object(json);
 	return 0;

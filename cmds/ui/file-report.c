@@ -79,3 +79,10 @@ int file_report_run(struct file_report *report, const struct file_options *optio
 	file_visit_free(&report->visit);
 	return ret < 0 ? STATUS_ERROR : report->visit.status;
 }
+
+void file_report_begin_json_total(struct file_report *report)
+{
+	json_begin_object(&report->json, "total");
+	json_add_uint(&report->json, "file_count", report->file_count);
+	json_add_uint(&report->json, "vanished_count", report->visit.vanished_count);
+}

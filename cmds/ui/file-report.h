@@ -43,4 +43,7 @@ struct file_report {
 int file_report_run(struct file_report *report, const struct file_options *options,
 		    const struct file_report_ops *ops, void *data);
 
+/* Opens the object "total" in JSON with the counts of files. The command adds its sums and ends it. */
+void file_report_begin_json_total(struct file_report *report);
+
 #endif
