@@ -7,12 +7,13 @@
 
 words=$top_srcdir/tests/docs/stumbling-words
 pages="README.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS bench/REPORT.md kernel/README.md man/*.rst"
+patches="kernel/*/*.patch tests/kernel/*/*.patch"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 spelled()
 {
-	codespell --config "$top_srcdir/.codespellrc" --skip '*/corpus,*.svg,*/results,*.o,*.log,*.trs' "$@"
+	codespell --config "$top_srcdir/.codespellrc" "$@"
 }
 
 # Of the sources what is written by hand.
@@ -20,7 +21,21 @@ sources_spelled()
 {
 	cd "$top_srcdir" || return
 	# shellcheck disable=SC2086 # patterns
-	spelled $pages bench kernel cmds lib tests bash-completion quickstart configure.ac
+	spelled --skip '*/corpus,*.svg,*/results,*.o,*.log,*.trs,*.patch' \
+		$pages bench kernel cmds lib tests bash-completion quickstart configure.ac
+}
+
+# patches_spelled FILE...: the context of a patch is the kernel's, with its mistakes
+patches_spelled()
+{
+	spelled --ignore-regex '^ .*' "$@"
+}
+
+all_patches_spelled()
+{
+	cd "$top_srcdir" || return
+	# shellcheck disable=SC2086 # patterns
+	patches_spelled $patches
 }
 
 # paragraphs FILE...: each on a line, with the file's name before it; of C the literals alone
@@ -65,13 +80,18 @@ case $words in
 esac
 
 printf 'A %s%s with an error.\n' sent ance >"$scratch/misspelled"
+printf ' A %s%s in the context.\n' sent ance >"$scratch/context.patch"
+printf '+A %s%s that was added.\n' sent ance >"$scratch/added.patch"
 printf 'It looks at what is\nbehind the first leaf.\n\nNothing is left behind.\n' >"$scratch/stumbling"
 echo 'error("--estimate leaves no room for other reports");' >"$scratch/stumbling.c"
 echo "It looks at the leaves after the first one, and nothing is left behind." >"$scratch/plain"
 
 if command -v codespell >/dev/null; then
 	check "codespell finds no error" sources_spelled
+	check "codespell finds no error in a patch" all_patches_spelled
 	check "codespell finds one that was planted" finds spelled "$scratch/misspelled"
+	check "codespell finds one that a patch adds" finds patches_spelled "$scratch/added.patch"
+	check "an error in the context of a patch is the kernel's" patches_spelled "$scratch/context.patch"
 else
 	skip "codespell finds no error" "codespell is not installed"
 fi

@@ -7,9 +7,18 @@ import subprocess
 import sys
 
 
-def end_on_sigterm():
-    """As on an error: what runs is stopped, and what was made is removed."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+def end_on_signals():
+    """As on an error: what runs is stopped, and what was made is removed; a further signal does not cut that short."""
+
+    def end(number, _):
+        for other in ended_by:
+            signal.signal(other, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    # nohup ignores SIGHUP.
+    ended_by = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    for number in ended_by:
+        signal.signal(number, end)
 
 
 def stop(process):
