@@ -21,6 +21,7 @@ FS_NOCOW_FL = 0x00800000
 FS_IOC_FIEMAP = 0xC020660B
 FICLONERANGE = 0x4020940D
 FIDEDUPERANGE = 0xC0189436
+BTRFS_IOC_SNAP_CREATE = 0x50009401
 BTRFS_IOC_SUBVOL_CREATE = 0x5000940E
 BTRFS_IOC_FORGET_DEV = 0x50009405
 BTRFS_IOC_SYNC = 0x9408
@@ -138,6 +139,11 @@ def create_subvolume(folder, name):
     fcntl.ioctl(folder, BTRFS_IOC_SUBVOL_CREATE, bytearray(struct.pack("=q4088s", 0, name.encode())))
 
 
+def create_snapshot(folder, source, name):
+    """FOLDER and SOURCE, the subvolume, are descriptors."""
+    fcntl.ioctl(folder, BTRFS_IOC_SNAP_CREATE, bytearray(struct.pack("=q4088s", source, name.encode())))
+
+
 def fastpath_stats_path(mount_point):
     fsid = output_of("findmnt", "-n", "-o", "UUID", mount_point).strip()
     return f"/sys/fs/btrfs/{fsid}/fastpath_stats"
@@ -250,9 +256,12 @@ def fiemap(fd, room=FIEMAP_AT_ONCE, guard=contextlib.nullcontext):
     return extents
 
 
-def send(fd, target, flags=0, guard=contextlib.nullcontext):
-    """All of the snapshot that FD is, to the descriptor TARGET. Only the call itself is within GUARD."""
-    request = struct.pack("=qQQQQI28x", target, 0, 0, 0, 0, flags)
+def send(fd, target, flags=0, guard=contextlib.nullcontext, parent=0):
+    """All of the snapshot that FD is, or what it has besides the one whose id is PARENT, to the descriptor TARGET.
+
+    Only the call itself is within GUARD.
+    """
+    request = struct.pack("=qQQQQI28x", target, 0, 0, parent, 0, flags)
     with guard():
         fcntl.ioctl(fd, BTRFS_IOC_SEND, request)
 

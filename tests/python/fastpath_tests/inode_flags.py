@@ -45,9 +45,9 @@ CHECKSUMS = {
 }
 
 
-def forbid_copies(device, inodes):
+def forbid_copies(device, inodes, node_bytes=16384):
     """Makes files of a plain btrfs NOCOW although their data has checksums."""
-    set_inode_flags(device, FS_TREE, dict.fromkeys(inodes, NODATACOW | NODATASUM))
+    set_inode_flags(device, FS_TREE, dict.fromkeys(inodes, NODATACOW | NODATASUM), node_bytes=node_bytes)
 
 
 def set_inode_flags(device, tree, flags, checksum=crc32c, node_bytes=16384):
@@ -75,14 +75,14 @@ def inode_items(dump):
 
 def change_leaf(device, bytenr, changes, checksum, node_bytes):
     output = output_of("btrfs-map-logical", "-l", str(bytenr), "-b", str(node_bytes), device)
-    for physical in sorted({int(place) for place in re.findall(r"physical (\d+)", output)}):
-        with open(device, "r+b") as disk:
-            disk.seek(physical)
+    for physical, disk_name in sorted(set(re.findall(r"physical (\d+) device (\S+)", output))):
+        with open(disk_name, "r+b") as disk:
+            disk.seek(int(physical))
             leaf = bytearray(disk.read(node_bytes))
             for offset, flags in changes.items():
                 struct.pack_into("=Q", leaf, HEADER_BYTES + offset + INODE_FLAGS_OFFSET, flags)
             leaf[:HEADER_CHECKSUM_BYTES] = checksum(leaf[HEADER_CHECKSUM_BYTES:]).ljust(HEADER_CHECKSUM_BYTES, b"\0")
-            disk.seek(physical)
+            disk.seek(int(physical))
             disk.write(leaf)
             disk.flush()
             os.fsync(disk.fileno())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""dm-log-writes: a device that keeps each write to a disk in a log, and that log, read again."""
+"""dm-log-writes: a device that keeps each write to a disk in a log, and that log, read again. And a device that fails."""
 
 import collections
 import fcntl
@@ -15,13 +15,16 @@ FLUSH, FUA, DISCARD, MARK, METADATA = (1 << bit for bit in range(5))
 FLAGS = FLUSH | FUA | DISCARD | MARK | METADATA
 
 CONTROL = "/dev/mapper/control"
-NAME = "log-writes"
+NAME = "fastpath-tests"
 DM_IOCTL = 0xC138FD00
 DM_DEV_CREATE, DM_DEV_REMOVE, DM_DEV_SUSPEND, DM_TABLE_LOAD, DM_TARGET_MSG = 3, 4, 6, 9, 14
+DM_SUSPEND_FLAG = 2
 DM_HEADER = struct.Struct("=3I3IiII4xQ128s129s7x")
 DM_TARGET = struct.Struct("=QQiI16s")
 CALLS_HAVE_ROOM_FOR = 1024
 NODE_TIMEOUT = 10
+PART_ALIGNMENT = 1 << 20
+UNTIL_THE_END = 1 << 20
 
 Entry = collections.namedtuple("Entry", "sector count flags mark at end")
 
@@ -38,10 +41,10 @@ def bytes_of_disk(path):
         os.close(fd)
 
 
-def dm_call(number, targets=0, data=b""):
+def dm_call(number, targets=0, data=b"", flags=0, name=NAME):
     """Returns the minor number of the device."""
     size = DM_HEADER.size + CALLS_HAVE_ROOM_FOR
-    header = DM_HEADER.pack(4, 0, 0, size, DM_HEADER.size, targets, 0, 0, 0, 0, NAME.encode(), b"")
+    header = DM_HEADER.pack(4, 0, 0, size, DM_HEADER.size, targets, 0, flags, 0, 0, name.encode(), b"")
     request = bytearray(header + data.ljust(CALLS_HAVE_ROOM_FOR, b"\0"))
     control = os.open(CONTROL, os.O_RDWR)
     try:
@@ -51,31 +54,78 @@ def dm_call(number, targets=0, data=b""):
     return os.minor(DM_HEADER.unpack_from(request)[9])
 
 
-class LoggedDisk:
-    """A device on top of DISK, while in a with statement. LOG is overwritten."""
+class MappedDisk:
+    """A device on top of DISK, while in a with statement."""
 
-    def __init__(self, disk, log):
+    name = NAME
+
+    def __init__(self, disk):
         self.disk = disk
-        self.log = log
         self.bytes = bytes_of_disk(disk)
         self.path = None
 
-    def __enter__(self):
-        self.path = f"/dev/dm-{dm_call(DM_DEV_CREATE)}"
-        parameters = f"{self.disk} {self.log}\0".encode()
-        dm_call(DM_TABLE_LOAD, 1, DM_TARGET.pack(0, self.bytes // SECTOR, 0, 0, b"log-writes") + parameters)
-        dm_call(DM_DEV_SUSPEND)
+    def create(self, kind, parameters):
+        self.path = f"/dev/dm-{dm_call(DM_DEV_CREATE, name=self.name)}"
+        self.load(kind, parameters)
         deadline = time.monotonic() + NODE_TIMEOUT
         while not os.path.exists(self.path) and time.monotonic() < deadline:
             time.sleep(0.01)
-        return self
+
+    def load(self, kind, parameters):
+        """From now on the device is of this KIND."""
+        target = DM_TARGET.pack(0, self.bytes // SECTOR, 0, 0, kind.encode())
+        dm_call(DM_TABLE_LOAD, 1, target + f"{parameters}\0".encode(), name=self.name)
+        dm_call(DM_DEV_SUSPEND, name=self.name)
 
     def __exit__(self, *_):
-        """Writes what was not flushed to the log, too."""
-        dm_call(DM_DEV_REMOVE)
+        dm_call(DM_DEV_REMOVE, name=self.name)
+
+
+class LoggedDisk(MappedDisk):
+    """LOG is overwritten. At the end, what was not flushed to it is written, too."""
+
+    def __init__(self, disk, log):
+        super().__init__(disk)
+        self.log = log
+
+    def __enter__(self):
+        self.create("log-writes", f"{self.disk} {self.log}")
+        return self
 
     def mark(self, number):
         dm_call(DM_TARGET_MSG, 0, struct.pack("=Q", 0) + f"mark {number}\0".encode())
+
+
+def part_bytes(disk_bytes, count):
+    """How large each of COUNT parts is."""
+    return disk_bytes // count // PART_ALIGNMENT * PART_ALIGNMENT
+
+
+class PartOfDisk(MappedDisk):
+    """One of COUNT parts, which are of equal size."""
+
+    def __init__(self, disk, number, count):
+        super().__init__(disk)
+        self.name = f"{NAME}-{number}"
+        self.bytes = part_bytes(self.bytes, count)
+        self.start = number * self.bytes
+
+    def __enter__(self):
+        self.create("linear", f"{self.disk} {self.start // SECTOR}")
+        return self
+
+
+class FailingDisk(MappedDisk):
+    """Works until it is told to fail."""
+
+    def __enter__(self):
+        self.create("flakey", f"{self.disk} 0 {UNTIL_THE_END} 0")
+        return self
+
+    def fail(self):
+        """All writes, with EIO. A file system on it is committed first."""
+        dm_call(DM_DEV_SUSPEND, flags=DM_SUSPEND_FLAG)
+        self.load("flakey", f"{self.disk} 0 0 {UNTIL_THE_END} 1 error_writes")
 
 
 class Log:

@@ -115,7 +115,6 @@ class Expectation(Tree):
         self.fresh = set()
         self.logging = False
         self.started = {}
-        self.beside = set()
         self.clock = 0
 
     def apply(self, event):
@@ -190,18 +189,11 @@ class Expectation(Tree):
         self.fresh.clear()
         self.logging = True
         self.started[number] = inode, folders, self.clock
-        if len(self.started) > 1:
-            self.beside.update(self.started)
 
-    def mark(self, number, logged=True):
-        """The fsync of that number returned, and on disk there is a log or not.
-
-        Beside the first fsync that makes a log, another one can return too early, in the base kernel, too.
-        """
+    def mark(self, number):
+        """The fsync of that number returned."""
         self.fresh.clear()
         inode, folders, start = self.started.pop(number)
-        if number in self.beside and not logged:
-            return
         self.hold(inode, start)
         for folder in folders:
             self.settle(folder, start)

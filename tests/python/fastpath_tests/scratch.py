@@ -8,6 +8,7 @@ import tempfile
 from . import calls, inode_flags
 from .calls import BLOCK
 from .commands import run
+from .file_systems import second_disk, second_image
 from .inode_flags import CHECKSUMS
 
 
@@ -16,27 +17,42 @@ def mounted(source, options):
     """SOURCE is a device or, with the option loop, an image. In a folder of its own."""
     folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
     try:
-        run("mount", "-t", "btrfs", "-o", options, source, folder)
-        try:
-            yield folder
-        finally:
-            run("umount", folder)
+        with second_disk(source) as second:
+            run("mount", "-t", "btrfs", "-o", options + second, source, folder)
+            try:
+                yield folder
+            finally:
+                run("umount", folder)
     finally:
         os.rmdir(folder)
 
 
-def make_image(path, size, *options):
-    with open(path, "wb") as file:
-        file.truncate(size)
-    run("mkfs.btrfs", "-q", *options, path)
+def make_image(path, size, *options, kind=None):
+    disks = [path]
+    if kind:
+        options = [*options, "-n", str(kind.node_bytes), *kind.mkfs]
+        disks += [second_image(path)] * (kind.disks - 1)
+    for disk in disks:
+        with open(disk, "wb") as file:
+            file.truncate(size)
+    run("mkfs.btrfs", "-q", *options, *disks)
 
 
 class Scratch:
-    """A file system on DEVICE, mounted in a folder of its own while in a with statement."""
+    """A file system on DEVICE, mounted in a folder of its own while in a with statement.
 
-    def __init__(self, device, *options, checksum="crc32c", node_bytes=16384, mount_options=""):
-        self.device = device
-        self.mount_options = mount_options
+    One of a KIND on several disks takes those beside it in DEVICE, with commas between.
+    """
+
+    def __init__(self, device, *options, checksum="crc32c", node_bytes=16384, mount_options="", kind=None):
+        devices = device.split(",")[: kind.disks if kind else 1]
+        all_options = [mount_options, *(f"device={other}" for other in devices[1:])]
+        if kind:
+            node_bytes = kind.node_bytes
+            options = [*options, *kind.mkfs]
+            all_options.append(kind.mount)
+        self.device = devices[0]
+        self.mount_options = ",".join(filter(None, all_options))
         self.checksum = CHECKSUMS[checksum]
         self.checksum_bytes = len(self.checksum(b""))
         self.node_bytes = node_bytes
@@ -54,20 +70,20 @@ class Scratch:
             "-s",
             str(BLOCK),
             *options,
-            device,
+            *devices,
         )
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
-        self.mount(self.mount_options)
+        self.mount()
         return self
 
     def __exit__(self, *_):
         self.unmount()
         os.rmdir(self.folder)
 
-    def mount(self, options=""):
-        calls.mount(self.device, self.folder, options)
+    def mount(self, *options):
+        calls.mount(self.device, self.folder, ",".join(filter(None, [self.mount_options, *options])))
         self.root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def unmount(self):

@@ -5,10 +5,11 @@ import os
 import random
 import tempfile
 
-from . import calls
+from . import calls, scratch
 from . import generated_tree as generate
 from .calls import BLOCK
 from .commands import btrfs, run
+from .file_systems import second_disk
 
 # The smallest makes the deepest trees, so most images have it.
 NODESIZES = [4096, 4096, 4096, 16384, 4096, 8192, 4096, 65536]
@@ -254,13 +255,13 @@ def fill(tree):
         drop(tree, b"last", wait=False)
 
 
-def make_image(seed, path, size):
+def make_image(seed, path, size, kind=None):
     chance = random.Random(seed)
-    with open(path, "xb") as image:
-        image.truncate(size)
-    run("mkfs.btrfs", "-q", "-n", str(chance.choice(NODESIZES)), "-O", chance.choice(FEATURES), path)
-    with tempfile.TemporaryDirectory(prefix="btrfs-fastpath-image.") as mount:
-        run("mount", "-t", "btrfs", "-o", "loop,noatime", path, mount)
+    options = ["-n", str(chance.choice(NODESIZES)), "-O", chance.choice(FEATURES)]
+    scratch.make_image(path, size, *options, kind=kind)
+    with tempfile.TemporaryDirectory(prefix="btrfs-fastpath-image.") as mount, second_disk(path) as second:
+        own = f",{kind.mount}" if kind and kind.mount else ""
+        run("mount", "-t", "btrfs", "-o", f"loop,noatime{second}{own}", path, mount)
         try:
             fill(generate.Tree(mount, seed))
         except BaseException:

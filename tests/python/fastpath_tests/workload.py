@@ -13,6 +13,7 @@ from .commands import run
 from .scratch import make_image, mounted
 
 TRACING = "/sys/kernel/debug/tracing"
+CONFIGURATION = "/sys/kernel/config"
 
 
 def now():
@@ -47,10 +48,9 @@ def distribution(values, bins=10):
 
 def slow_disk(size_mib, completion_ns, source=None):
     """A disk in memory, with the contents of SOURCE, that completes a request after that time."""
-    configuration = "/sys/kernel/config"
-    if not os.path.ismount(configuration):
-        run("mount", "-t", "configfs", "configfs", configuration)
-    folder = f"{configuration}/nullb/memory-disk"
+    if not os.path.ismount(CONFIGURATION):
+        run("mount", "-t", "configfs", "configfs", CONFIGURATION)
+    folder = f"{CONFIGURATION}/nullb/memory-disk"
     if not os.path.isdir(folder):
         os.mkdir(folder)
         for name, value in {
@@ -66,6 +66,11 @@ def slow_disk(size_mib, completion_ns, source=None):
         if source:
             run("dd", f"if={source}", f"of={disk}", "bs=1M", "conv=sparse,fsync", "status=none")
     return disk_of(folder)
+
+
+def remove_disk():
+    """With what is on it. The next one is empty."""
+    os.rmdir(f"{CONFIGURATION}/nullb/memory-disk")
 
 
 def disk_of(folder):
