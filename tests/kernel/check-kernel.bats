@@ -45,8 +45,8 @@ setup() {
     printf '%s\n' 2001-one.patch 9201-count.patch >"$ROOT/kernel/6.1/series"
     write_fault 6.1-seek-one
 
-    for test in guest/seek-maps host/log-power-cuts guest/counters host/status host/fewer-steps guest/debug-suite \
-        host/send-differential; do
+    for test in guest/seek-maps guest/failed-writes guest/counters guest/debug-suite host/log-power-cuts host/status \
+        host/fewer-steps host/send-differential; do
         write_program "$TESTS/$test" "echo $test \"\$@\""
     done
     write_program "$SCRIPTS/check" 'echo check "$@"'
@@ -123,6 +123,28 @@ expect_failed() {
     expect_failed '6.1: faults in what lseek finds are noticed'
 }
 
+@test "--quick takes the first fault, and says so" {
+    write_fault 6.1-seek-two 'Fastpath-Finding: hole'
+    check_kernel --quick
+    [ "$status" -eq 0 ] || fail "$output"
+    [[ $output == *$'\nleft out: 6.1: 1 of 2 faults of seek\n'* ]] || fail "$output"
+}
+
+@test "a kernel that cannot be built" {
+    # shellcheck disable=SC2016 # it is source
+    write_program "$SCRIPTS/build" 'case "$*" in *patched*) exit 1 ;; esac' 'echo stock'
+    check_kernel --quick
+    expect_failed '6.1: kernels'
+}
+
+@test "the time of the processors is that of what was run" {
+    # shellcheck disable=SC2016 # it is source
+    write_program "$TESTS/guest/counters" 'i=0; while [ $i -lt 3000000 ]; do i=$((i + 1)); done'
+    check_kernel --quick
+    [[ $output =~ "6.1: counters: passed, "[0-9]+" s, "[1-9][0-9]*" s of CPU" ]] || fail "$output"
+    [[ $output =~ "6.1: fewer steps: passed, "[0-9]+" s, 0 s of CPU" ]] || fail "$output"
+}
+
 @test "a feature without a test" {
     printf '%s\n' 2001-one.patch 6001-six.patch 9201-count.patch >"$ROOT/kernel/6.1/series"
     printf 'new-one\t6.1\tcarried\t6.1\t6001\t-\n' >>"$ROOT/kernel/STATUS.tsv"
@@ -150,12 +172,21 @@ expect_failed() {
     expect_failed '6.1: under the debug kernel'
 }
 
+@test "each kind of file system has its turn" {
+    kinds=$(cd "$top_srcdir/tests/python" && python3 -B -c 'from fastpath_tests import file_systems
+print(len(file_systems.KINDS))')
+    echo 9401-count.patch >>"$ROOT/kernel/6.1/series"
+    check_kernel
+    [[ $output == *"send-differential --stock send-reada --patched patched --seeds $kinds --file-systems"* ]] ||
+        fail "$output"
+}
+
 @test "--quick says what it leaves out" {
     write_program "$TESTS/guest/debug-suite" 'exit 1'
     check_kernel --quick
     [ "$status" -eq 0 ] || fail "$output"
     [ "$(grep '^left out: ' <<<"$output")" = "$(printf 'left out: 6.1: %s\n' 'the debug kernel' \
-        'each patch built on its own' 'what status tells of a kernel with one feature off')" ]
+        'each patch built on its own' 'other file systems' 'what status tells of a kernel with one feature off')" ]
     [[ $output == *"check --whole-series 6.1"* ]]
     [[ $output == *$'\nall passed that was not left out' ]]
     # faults are noticed all the same
