@@ -25,6 +25,7 @@ BTRFS_IOC_SNAP_CREATE = 0x50009401
 BTRFS_IOC_SUBVOL_CREATE = 0x5000940E
 BTRFS_IOC_FORGET_DEV = 0x50009405
 BTRFS_IOC_SYNC = 0x9408
+BTRFS_IOC_FS_INFO = 0x8400941F
 BTRFS_IOC_SEND = 0x40489426
 BTRFS_IOC_TREE_SEARCH_V2 = 0xC0709411
 BTRFS_IOC_INO_LOOKUP = 0xD0009412
@@ -44,6 +45,9 @@ FIEMAP_EXTENT_DELALLOC = 0x4
 FIEMAP_EXTENT_ENCODED = 0x8
 FIEMAP_EXTENT_DATA_INLINE = 0x200
 FIEMAP_EXTENT_SHARED = 0x2000
+BTRFS_FS_INFO_FLAG_GENERATION = 2
+# Devices, the id of the file system, sizes, the kind of checksum, flags, and the generation
+FS_INFO = struct.Struct("=QQ16sIIIHHQQ960x")
 FIEMAP_HEADER = struct.Struct("=QQIIII")
 # Its offset in the file, its address, its length and its flags
 FIEMAP_EXTENT = struct.Struct("=QQQ16xI12x")
@@ -120,6 +124,13 @@ def forbid_cow(fd):
 
 def cow_is_forbidden(fd):
     return bool(file_flags(fd) & FS_NOCOW_FL)
+
+
+def generation(fd):
+    """Of the last transaction that was begun."""
+    request = bytearray(FS_INFO.pack(0, 0, b"", 0, 0, 0, 0, 0, BTRFS_FS_INFO_FLAG_GENERATION, 0))
+    fcntl.ioctl(fd, BTRFS_IOC_FS_INFO, request)
+    return FS_INFO.unpack(request)[-1]
 
 
 def sync_file_system(fd):

@@ -20,7 +20,7 @@ MOST_SENT = 100
 THREE_LEVELS = 130
 
 FILE_KINDS = ["fragments", "fragments", "fragments", "compressed", "prealloc", "splintered", "interleaved", "mixed"]
-SEEK_STATES = ["dirty", "written back in part", "being written back", "clean", "cold"]
+SEEK_STATES = ["dirty", "written back in part", "being written back", "holes filled", "clean", "cold"]
 LOG_CHANGES = ["create", "rename", "unlink", "link", "mkdir", "create below", "replace", "append"]
 NOCOW_STATES = ["prealloc", "written", "snapshotted", "checksums"]
 
@@ -90,6 +90,15 @@ def named():
         fiemap("snapshot, half of the blocks written", 1000, "snapshot", "write 50%", filler=THREE_LEVELS),
         fiemap("snapshot, one block written, 16 KiB", 1000, "snapshot", "write 1", node_bytes=16384),
         fiemap("interleaved reflinks", 1000, kind="mixed"),
+        fiemap("six extents, neighbors of others", 6, "snapshot", "write 1", "balance", kind="mixed", filler=20),
+        fiemap("twelve extents, two kinds in turn", 12, "snapshot", "write 5", "balance", filler=20, late=5),
+        fiemap(
+            "one data extent of many pieces, reflinked",
+            178,
+            *("snapshot", "append", "change", "write 100", "reflink"),
+            kind="splintered",
+            seed=37,
+        ),
         case(
             "whole and incremental",
             "send",
@@ -104,6 +113,8 @@ def named():
         seek("clean, fresh descriptors, backwards", "clean", 300, fresh=True, backwards=True),
         seek("holes of 4 MiB, dirty, backwards", "dirty", 16, hole_blocks=1000, backwards=True),
         seek("1 GiB of nothing, dirty, fresh descriptors", "dirty", 30, far=1 << 30, fresh=True),
+        seek("few holes filled", "holes filled", 9),
+        seek("holes filled, from the end", "holes filled", 40, fresh=True, backwards=True),
         seek("far hole", "cold", 1, far=FAR),
         seek("far hole, fresh descriptors", "clean", 1, far=FAR, fresh=True),
         log("many creates", 20, 50, ["create"]),
@@ -183,7 +194,7 @@ def of_seed(number):
     )
     yield log(
         title,
-        about(chance, 3, 60),
+        about(chance, 20, 80),
         about(chance, 1, 60),
         chance.choice([["create"], LOG_CHANGES, chance.sample(LOG_CHANGES, 3)]),
         before=chance.choice([0, 0, 10, 300]),
@@ -195,7 +206,7 @@ def of_seed(number):
         title,
         chance.choice(NOCOW_STATES),
         chance.random() < 0.5,
-        writes=about(chance, 5, 100),
+        writes=about(chance, 20, 100),
         mib=chance.choice([1, 4, 16]),
         **common,
     )
