@@ -46,7 +46,7 @@ setup() {
     write_fault 6.1-seek-one
 
     for test in guest/seek-maps guest/failed-writes guest/counters guest/debug-suite host/log-power-cuts host/status \
-        host/fewer-steps host/send-differential; do
+        host/fewer-steps host/send-differential host/work-differential; do
         write_program "$TESTS/$test" "echo $test \"\$@\""
     done
     write_program "$SCRIPTS/check" 'echo check "$@"'
@@ -179,6 +179,21 @@ print(len(file_systems.KINDS))')
     check_kernel
     [[ $output == *"send-differential --stock send-reada --patched patched --seeds $kinds --file-systems"* ]] ||
         fail "$output"
+}
+
+@test "the calls of each feature are to take no more work" {
+    check_kernel
+    [[ $output == *"work-differential --stock stock --patched patched --seeds 30 --only seek"* ]] || fail "$output"
+    check_kernel --quick
+    [[ $output == *"work-differential --stock stock --patched patched --seeds 3 --only seek"* ]] || fail "$output"
+    check_kernel --quick --work-seeds 7
+    [[ $output == *"work-differential --stock stock --patched patched --seeds 7 --only seek"* ]] || fail "$output"
+}
+
+@test "more work is a failure" {
+    write_program "$TESTS/host/work-differential" 'exit 3'
+    check_kernel --quick
+    expect_failed '6.1: no more work than stock'
 }
 
 @test "--quick says what it leaves out" {
