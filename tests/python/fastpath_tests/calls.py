@@ -169,9 +169,18 @@ def fastpath_counters(mount_point):
         return {}
 
 
-def drop_caches():
+@contextlib.contextmanager
+def opened(path, flags=os.O_RDONLY):
+    fd = os.open(path, flags | os.O_CLOEXEC, 0o644)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def drop_caches(which="3"):
     with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as knob:
-        knob.write("3")
+        knob.write(which)
 
 
 def write_all(fd, offset, data):
