@@ -99,9 +99,9 @@ def named():
             kind="splintered",
             seed=37,
         ),
-        fiemap("in turn with another file, never snapshotted", 15, kind="interleaved", node_bytes=16384, filler=200),
+        fiemap("reflinks from both ends, never snapshotted", 15, kind="interleaved", node_bytes=16384, filler=200),
         fiemap(
-            "in turn with another file, one block written",
+            "reflinks from both ends, one block written",
             293,
             *("snapshot", "deduplicate", "snapshot", "change", "commit", "append", "balance", "write 1"),
             kind="interleaved",
@@ -109,7 +109,7 @@ def named():
             seed=26,
         ),
         fiemap(
-            "in turn with another file, five blocks written",
+            "reflinks from both ends, five blocks written",
             488,
             *("snapshot", "change", "commit", "write 5", "change"),
             kind="interleaved",
