@@ -118,6 +118,8 @@ def named():
             late=1,
             seed=78,
         ),
+        fiemap("reflinks of pairs, 64 KiB", 400, kind="pairs", node_bytes=65536),
+        fiemap("reflinks of pairs, 16 KiB", 100, kind="pairs", node_bytes=16384),
         case(
             "whole and incremental",
             "send",

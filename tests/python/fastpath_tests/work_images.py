@@ -49,24 +49,30 @@ def nonzero_blocks(at, data):
 
 def pack(image, path):
     """And removes the IMAGE."""
-    source = os.open(image, os.O_RDONLY)
-    with open(path, "wb") as target:
+    with calls.opened(image) as source, open(path, "wb") as target:
         target.writelines(PIECE.pack(offset, len(data)) + data for offset, data in nonzero_pieces(source))
-    os.close(source)
     os.unlink(image)
 
 
 def unpack(path, disk):
-    target = os.open(disk, os.O_WRONLY)
-    with open(path, "rb") as source:
+    with calls.opened(disk, os.O_WRONLY) as target, open(path, "rb") as source:
         while header := source.read(PIECE.size):
             offset, length = PIECE.unpack(header)
             calls.write_all(target, offset, source.read(length))
-    os.fsync(target)
-    os.close(target)
+        os.fsync(target)
 
 
 # -- the file that is mapped and sent --
+
+
+@contextlib.contextmanager
+def new_file(tree, path):
+    """Closed on a signal, too: what is mounted has to be unmounted then."""
+    fd = tree.open(path)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
 def zeros(tree, fd, block, count=1):
@@ -104,42 +110,54 @@ def splintered(tree, fd, count):
     os.fsync(fd)
 
 
+@contextlib.contextmanager
 def source_of(tree, count):
-    fd = tree.open(tree.path(b"data", b"source"))
-    fragments(tree, fd, count)
-    return fd
+    with new_file(tree, tree.path(b"data", b"source")) as fd:
+        fragments(tree, fd, count)
+        yield fd
 
 
 def interleaved(tree, fd, count):
     """Reflinks alone, of the blocks of another file from both of its ends."""
-    source = source_of(tree, count)
-    for block in range(count):
-        calls.clone_range(
-            fd, block * BLOCK, source, (block // 2 if block % 2 else count - 1 - block // 2) * BLOCK, BLOCK
-        )
-    os.close(source)
+    with source_of(tree, count) as source:
+        for block in range(count):
+            calls.clone_range(
+                fd, block * BLOCK, source, (block // 2 if block % 2 else count - 1 - block // 2) * BLOCK, BLOCK
+            )
+
+
+def pairs(tree, fd, count):
+    """Reflinks alone, in random order, of two blocks of another file that are neighbors on disk. A third file shares all."""
+    with source_of(tree, count) as source, new_file(tree, tree.path(b"data", b"third")) as third:
+        calls.clone_range(third, 0, source, 0, 0)
+        # As fragments() puts them on disk: every other block.
+        on_disk = [*range(0, count, 2), *range(1, count, 2)]
+        found = [on_disk[at : at + 2] for at in range(0, count - 1, 2)]
+        tree.chance.shuffle(found)
+        for number, block in enumerate(block for pair in found for block in pair):
+            calls.clone_range(fd, number * BLOCK, source, block * BLOCK, BLOCK)
 
 
 def mixed(tree, fd, count):
     """A reflink after each extent of its own."""
     fragments(tree, fd, count)
-    source = source_of(tree, (count + 1) // 2)
-    for block in range(1, count, 2):
-        calls.clone_range(fd, block * BLOCK, source, block // 2 * BLOCK, BLOCK)
-    os.close(source)
+    with source_of(tree, (count + 1) // 2) as source:
+        for block in range(1, count, 2):
+            calls.clone_range(fd, block * BLOCK, source, block // 2 * BLOCK, BLOCK)
 
 
-KINDS = {function.__name__: function for function in (fragments, compressed, prealloc, splintered, interleaved, mixed)}
+KINDS = {
+    function.__name__: function for function in (fragments, compressed, prealloc, splintered, interleaved, pairs, mixed)
+}
 # A call each.
-MOST_EXTENTS = {"interleaved": 2000, "mixed": 2000}
+MOST_EXTENTS = {"interleaved": 2000, "pairs": 2000, "mixed": 2000}
 
 
 def make_filler(tree, count):
     """Leaves of one inode each, before and behind the file's."""
     for _ in range(count):
-        fd = tree.open(tree.new_path(b"data", "filler"))
-        os.setxattr(fd, "user.filler", tree.bytes(XATTR_BYTES))
-        os.close(fd)
+        with new_file(tree, tree.new_path(b"data", "filler")) as fd:
+            os.setxattr(fd, "user.filler", tree.bytes(XATTR_BYTES))
 
 
 # -- what happens to it --
@@ -175,9 +193,8 @@ class Image:
         self.commit()
 
     def append(self):
-        fd = os.open(self.file, os.O_RDWR)
-        zeros(self.tree, fd, shared_image.blocks_of(self.file) + 1, 3)
-        os.close(fd)
+        with calls.opened(self.file, os.O_RDWR) as fd:
+            zeros(self.tree, fd, shared_image.blocks_of(self.file) + 1, 3)
 
     def delete(self):
         """The oldest: what it alone shared is private again. One stays, to be sent."""
@@ -186,19 +203,14 @@ class Image:
 
     def reflink(self):
         self.count += 1
-        source, target = (
-            os.open(self.file, os.O_RDONLY),
-            self.tree.open(self.tree.path(b"data", b"copy-%d" % self.count)),
-        )
-        calls.clone_range(target, 0, source, 0, 0)
-        os.close(source)
-        os.close(target)
+        copy = self.tree.path(b"data", b"copy-%d" % self.count)
+        with calls.opened(self.file) as source, new_file(self.tree, copy) as target:
+            calls.clone_range(target, 0, source, 0, 0)
 
     def deduplicate(self):
-        source, target = os.open(self.file, os.O_RDONLY), self.tree.open(self.tree.new_path(b"data", "deduplicate"))
-        generate.deduplicate(self.tree, source, target)
-        os.close(source)
-        os.close(target)
+        copy = self.tree.new_path(b"data", "deduplicate")
+        with calls.opened(self.file) as source, new_file(self.tree, copy) as target:
+            generate.deduplicate(self.tree, source, target)
 
     def balance(self):
         btrfs("balance", "start", "-m", "--force", os.fsdecode(self.tree.root))
@@ -206,9 +218,8 @@ class Image:
     def change(self):
         """What else can happen to what is shared."""
         if not os.path.exists(self.tree.path(b"data", OTHER_FILE)):
-            fd = self.tree.open(self.tree.path(b"data", OTHER_FILE))
-            fragments(self.tree, fd, 40)
-            os.close(fd)
+            with new_file(self.tree, self.tree.path(b"data", OTHER_FILE)) as fd:
+                fragments(self.tree, fd, 40)
         shared_image.change(self.tree, b"data", 1, 4)
 
     def commit(self):
@@ -219,20 +230,20 @@ def overwrite(tree, path, how_many):
     """HOW_MANY blocks here and there, as a number or as a percentage."""
     blocks = shared_image.blocks_of(path)
     count = blocks * int(how_many[:-1]) // 100 if how_many.endswith("%") else int(how_many)
-    fd = os.open(path, os.O_RDWR)
-    for block in sorted(tree.chance.sample(range(blocks), min(count, blocks))):
-        zeros(tree, fd, block)
-    os.close(fd)
+    with calls.opened(path, os.O_RDWR) as fd:
+        for block in sorted(tree.chance.sample(range(blocks), min(count, blocks))):
+            zeros(tree, fd, block)
 
 
 def fill(tree, of):
     btrfs("subvolume", "create", os.fsdecode(tree.path(b"data")))
     make_filler(tree, of["filler"] // 2)
-    fd = tree.open(tree.path(b"data", FILE))
-    KINDS[of["kind"]](tree, fd, min(of["extents"], MOST_EXTENTS.get(of["kind"], of["extents"])))
-    os.close(fd)
+    with new_file(tree, tree.path(b"data", FILE)) as fd:
+        KINDS[of["kind"]](tree, fd, min(of["extents"], MOST_EXTENTS.get(of["kind"], of["extents"])))
     make_filler(tree, of["filler"] // 2)
-    os.sync()
+    # Other file systems are not to be committed: what runs beside this may count its commits.
+    with calls.opened(tree.root) as fd:
+        calls.sync_file_system(fd)
     image = Image(tree)
     for step in of["steps"]:
         image.step(step)
