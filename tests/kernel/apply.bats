@@ -339,6 +339,15 @@ apply_with_read_only() {
     unchanged
 }
 
+@test "apply: a link with the name of its copies leads it nowhere" {
+    echo precious >precious
+    ln -s "$PWD/precious" "$TREE/fs/btrfs/one.c.fastpath"
+    "$APPLY" 6.1 "$TREE"
+    [ "$(cat precious)" = precious ]
+    [ -f "$TREE/fs/btrfs/one.c" ] && [ ! -L "$TREE/fs/btrfs/one.c" ]
+    grep -qx 'line TEN' "$TREE/fs/btrfs/one.c"
+}
+
 @test "apply: the patches and the scripts may be read only" {
     apply_with_read_only "$FASTPATH_KERNEL_DIR"
     [ "$status" -eq 0 ]
