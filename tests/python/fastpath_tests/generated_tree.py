@@ -60,8 +60,9 @@ class Tree:
         self.count += 1
         return self.path(directory, b"%s-%03d" % (kind.encode(), self.count))
 
-    def open(self, path):
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def opened(self, path):
+        """Made if it is not there. Closed on a signal, too: what is mounted has to be unmounted then."""
+        return calls.opened(path, os.O_RDWR | os.O_CREAT)
 
     def bytes(self, length):
         return self.chance.randbytes(length)
@@ -239,27 +240,23 @@ def make_copies(tree, sources, directory, count):
     makers = [reflink_whole, reflink_partly, deduplicate]
     for number in range(count):
         maker = makers[number % len(makers)]
-        source = os.open(tree.chance.choice(sources), os.O_RDONLY)
-        target = tree.open(tree.new_path(directory, maker.__name__))
-        maker(tree, source, target)
-        os.close(source)
-        os.close(target)
+        path = tree.new_path(directory, maker.__name__)
+        with calls.opened(tree.chance.choice(sources)) as source, tree.opened(path) as target:
+            maker(tree, source, target)
 
 
 def make_files(tree, directory, rounds):
     for _ in range(rounds):
         for kind in KINDS:
-            fd = tree.open(tree.new_path(directory, kind.__name__))
-            kind(tree, fd)
-            os.close(fd)
+            with tree.opened(tree.new_path(directory, kind.__name__)) as fd:
+                kind(tree, fd)
 
 
 def make_odd_names(tree, directory):
     os.makedirs(tree.path(directory), exist_ok=True)
     for name in ODD_NAMES:
-        fd = tree.open(tree.path(directory, name))
-        tree.chance.choice([inline, small, compressed, sparse])(tree, fd)
-        os.close(fd)
+        with tree.opened(tree.path(directory, name)) as fd:
+            tree.chance.choice([inline, small, compressed, sparse])(tree, fd)
 
 
 def make_hard_links(tree, directory):
@@ -289,10 +286,9 @@ def overwrite(tree, paths):
         blocks = os.stat(path).st_size // BLOCK
         if not blocks:
             continue
-        fd = os.open(path, os.O_RDWR)
-        for _ in range(3):
-            tree.write(fd, BLOCK * tree.chance.randrange(blocks), tree.bytes(tree.blocks(1, 2)))
-        os.close(fd)
+        with calls.opened(path, os.O_RDWR) as fd:
+            for _ in range(3):
+                tree.write(fd, BLOCK * tree.chance.randrange(blocks), tree.bytes(tree.blocks(1, 2)))
 
 
 def overwrite_some(tree, directory, tail):
@@ -301,6 +297,13 @@ def overwrite_some(tree, directory, tail):
 
 
 # -- the whole --
+
+
+def commit(tree, directory):
+    """Without it several changes are of one transaction, the snapshot's too. This file system alone: what runs beside
+    this may count the commits of another one.
+    """
+    btrfs("filesystem", "sync", tree.path(directory))
 
 
 def snapshot(tree, source, target, *options):
@@ -321,7 +324,7 @@ def make_tree(tree):
     make_odd_names(tree, b"data/odd names")
     make_hard_links(tree, b"data")
     make_what_is_no_file(tree, b"data")
-    os.sync()
+    commit(tree, b"data")
     make_copies(tree, sources_in(tree, b"data"), b"data/folder", 18)
     make_copies(tree, sources_in(tree, b"data"), b"other", 9)
 
@@ -351,18 +354,16 @@ def make_dirty(tree):
     for kind in KINDS:
         path = tree.path(b"dirty", kind.__name__.encode())
         fresh = not os.path.exists(path)
-        fd = tree.open(path)
-        if fresh:
-            kind(tree, fd)
-            os.fsync(fd)
-        tree.write(fd, tree.blocks(2, 6), tree.bytes(tree.blocks(1, 3)))
-        tree.write(fd, tree.blocks(300, 400), tree.bytes(tree.chance.randint(1, 100 * KIB)))
-        os.close(fd)
+        with tree.opened(path) as fd:
+            if fresh:
+                kind(tree, fd)
+                os.fsync(fd)
+            tree.write(fd, tree.blocks(2, 6), tree.bytes(tree.blocks(1, 3)))
+            tree.write(fd, tree.blocks(300, 400), tree.bytes(tree.chance.randint(1, 100 * KIB)))
 
     # A new file: one that was cut to nothing is written back as it is closed.
     path = tree.path(b"dirty", b"never written")
     if os.path.exists(path):
         os.unlink(path)
-    fd = tree.open(path)
-    tree.write(fd, 0, tree.bytes(tree.chance.randint(10, 100) * KIB))
-    os.close(fd)
+    with tree.opened(path) as fd:
+        tree.write(fd, 0, tree.bytes(tree.chance.randint(10, 100) * KIB))

@@ -75,9 +75,8 @@ SHAREABLE = ["deep", "many_leaves", "splintered", "splintered_prealloc", *genera
 
 
 def make_file(tree, directory, kind):
-    fd = tree.open(tree.new_path(directory, kind.__name__))
-    kind(tree, fd)
-    os.close(fd)
+    with tree.opened(tree.new_path(directory, kind.__name__)) as fd:
+        kind(tree, fd)
 
 
 def blocks_of(path):
@@ -114,10 +113,9 @@ def overwrite_window(tree, directory):
 
 def overwrite_window_of(tree, path):
     first, count = window_of(tree, blocks_of(path))
-    fd = os.open(path, os.O_RDWR)
-    for block in range(first, first + count, tree.chance.randint(1, 4)):
-        tree.write(fd, block * BLOCK, tree.bytes(BLOCK))
-    os.close(fd)
+    with calls.opened(path, os.O_RDWR) as fd:
+        for block in range(first, first + count, tree.chance.randint(1, 4)):
+            tree.write(fd, block * BLOCK, tree.bytes(BLOCK))
 
 
 def scatter(tree, directory):
@@ -129,29 +127,26 @@ def scatter(tree, directory):
 def rewrite(tree, directory):
     path = tree.chance.choice(shareable_in(tree, directory)[1:])
     blocks = blocks_of(path)
-    fd = os.open(path, os.O_RDWR)
-    fragments(tree, fd, 0, min(blocks, 300))
-    os.close(fd)
+    with calls.opened(path, os.O_RDWR) as fd:
+        fragments(tree, fd, 0, min(blocks, 300))
 
 
 def punch(tree, directory):
     path = pick(tree, directory)
     first, count = window_of(tree, blocks_of(path))
-    fd = os.open(path, os.O_RDWR)
-    calls.fallocate(fd, calls.FALLOC_FL_PUNCH_HOLE | calls.FALLOC_FL_KEEP_SIZE, first * BLOCK, min(count, 40) * BLOCK)
-    os.close(fd)
+    mode = calls.FALLOC_FL_PUNCH_HOLE | calls.FALLOC_FL_KEEP_SIZE
+    with calls.opened(path, os.O_RDWR) as fd:
+        calls.fallocate(fd, mode, first * BLOCK, min(count, 40) * BLOCK)
 
 
 def reflink_from(tree, source, directory):
     """A window of SOURCE, into the midst of an old file or into a new one."""
     first, count = window_of(tree, blocks_of(source))
     target = pick(tree, directory) if tree.chance.random() < 0.5 else tree.new_path(directory, "reflink")
-    fd, source_fd = tree.open(target), os.open(source, os.O_RDONLY)
-    at = tree.chance.randrange(os.fstat(fd).st_size // BLOCK + 10)
-    if source != target or at >= first + count or at + count <= first:
-        calls.clone_range(fd, at * BLOCK, source_fd, first * BLOCK, count * BLOCK)
-    os.close(source_fd)
-    os.close(fd)
+    with tree.opened(target) as fd, calls.opened(source) as source_fd:
+        at = tree.chance.randrange(os.fstat(fd).st_size // BLOCK + 10)
+        if source != target or at >= first + count or at + count <= first:
+            calls.clone_range(fd, at * BLOCK, source_fd, first * BLOCK, count * BLOCK)
 
 
 def reflink(tree, directory):
@@ -159,20 +154,13 @@ def reflink(tree, directory):
 
 
 def deduplicate(tree, directory):
-    source = os.open(pick(tree, directory), os.O_RDONLY)
-    target = tree.open(tree.new_path(directory, "deduplicate"))
-    generate.deduplicate(tree, source, target)
-    os.close(source)
-    os.close(target)
+    path = pick(tree, directory)
+    with calls.opened(path) as source, tree.opened(tree.new_path(directory, "deduplicate")) as target:
+        generate.deduplicate(tree, source, target)
 
 
 def create(tree, directory):
     make_file(tree, directory, tree.chance.choice(SMALL_KINDS))
-
-
-def commit(tree, directory):
-    """Without it several changes are of one transaction, the snapshot's too."""
-    btrfs("filesystem", "sync", os.fsdecode(tree.path(directory)))
 
 
 CHANGES = [
@@ -186,7 +174,7 @@ CHANGES = [
     reflink,
     deduplicate,
     create,
-    commit,
+    generate.commit,
 ]
 
 

@@ -65,16 +65,6 @@ def unpack(path, disk):
 # -- the file that is mapped and sent --
 
 
-@contextlib.contextmanager
-def new_file(tree, path):
-    """Closed on a signal, too: what is mounted has to be unmounted then."""
-    fd = tree.open(path)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
 def zeros(tree, fd, block, count=1):
     tree.write(fd, block * BLOCK, bytes(count * BLOCK))
 
@@ -112,7 +102,7 @@ def splintered(tree, fd, count):
 
 @contextlib.contextmanager
 def source_of(tree, count):
-    with new_file(tree, tree.path(b"data", b"source")) as fd:
+    with tree.opened(tree.path(b"data", b"source")) as fd:
         fragments(tree, fd, count)
         yield fd
 
@@ -128,7 +118,7 @@ def interleaved(tree, fd, count):
 
 def pairs(tree, fd, count):
     """Reflinks alone, in random order, of two blocks of another file that are neighbors on disk. A third file shares all."""
-    with source_of(tree, count) as source, new_file(tree, tree.path(b"data", b"third")) as third:
+    with source_of(tree, count) as source, tree.opened(tree.path(b"data", b"third")) as third:
         calls.clone_range(third, 0, source, 0, 0)
         # As fragments() puts them on disk: every other block.
         on_disk = [*range(0, count, 2), *range(1, count, 2)]
@@ -156,7 +146,7 @@ MOST_EXTENTS = {"interleaved": 2000, "pairs": 2000, "mixed": 2000}
 def make_filler(tree, count):
     """Leaves of one inode each, before and behind the file's."""
     for _ in range(count):
-        with new_file(tree, tree.new_path(b"data", "filler")) as fd:
+        with tree.opened(tree.new_path(b"data", "filler")) as fd:
             os.setxattr(fd, "user.filler", tree.bytes(XATTR_BYTES))
 
 
@@ -204,12 +194,12 @@ class Image:
     def reflink(self):
         self.count += 1
         copy = self.tree.path(b"data", b"copy-%d" % self.count)
-        with calls.opened(self.file) as source, new_file(self.tree, copy) as target:
+        with calls.opened(self.file) as source, self.tree.opened(copy) as target:
             calls.clone_range(target, 0, source, 0, 0)
 
     def deduplicate(self):
         copy = self.tree.new_path(b"data", "deduplicate")
-        with calls.opened(self.file) as source, new_file(self.tree, copy) as target:
+        with calls.opened(self.file) as source, self.tree.opened(copy) as target:
             generate.deduplicate(self.tree, source, target)
 
     def balance(self):
@@ -218,12 +208,12 @@ class Image:
     def change(self):
         """What else can happen to what is shared."""
         if not os.path.exists(self.tree.path(b"data", OTHER_FILE)):
-            with new_file(self.tree, self.tree.path(b"data", OTHER_FILE)) as fd:
+            with self.tree.opened(self.tree.path(b"data", OTHER_FILE)) as fd:
                 fragments(self.tree, fd, 40)
         shared_image.change(self.tree, b"data", 1, 4)
 
     def commit(self):
-        shared_image.commit(self.tree, b"data")
+        generate.commit(self.tree, b"data")
 
 
 def overwrite(tree, path, how_many):
@@ -238,12 +228,10 @@ def overwrite(tree, path, how_many):
 def fill(tree, of):
     btrfs("subvolume", "create", os.fsdecode(tree.path(b"data")))
     make_filler(tree, of["filler"] // 2)
-    with new_file(tree, tree.path(b"data", FILE)) as fd:
+    with tree.opened(tree.path(b"data", FILE)) as fd:
         KINDS[of["kind"]](tree, fd, min(of["extents"], MOST_EXTENTS.get(of["kind"], of["extents"])))
     make_filler(tree, of["filler"] // 2)
-    # Other file systems are not to be committed: what runs beside this may count its commits.
-    with calls.opened(tree.root) as fd:
-        calls.sync_file_system(fd)
+    generate.commit(tree, b"data")
     image = Image(tree)
     for step in of["steps"]:
         image.step(step)
