@@ -49,6 +49,65 @@ run_program() {
     [ ! -e "$BATS_TEST_TMPDIR/made" ]
 }
 
+# signal_after COMMAND: in mount_image it sends SIGTERM to its parent once it has done its work
+signal_after() {
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\n%s "$@"\nkill -TERM "$PPID"\nsleep 0.2\n' "$(command -v "$1")" >"$BATS_TEST_TMPDIR/bin/$1"
+    chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+    before=(env PATH="$BATS_TEST_TMPDIR/bin:$PATH")
+}
+
+require_loop_btrfs() {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    grep -qw btrfs /proc/filesystems || skip "no btrfs in this kernel"
+    losetup --find >/dev/null 2>&1 || skip "no loop device"
+}
+
+# mount_image: prints the folder as soon as an image of two disks is mounted
+mount_image() {
+    cat >"$BATS_TEST_TMPDIR/mounting" <<'PYTHON'
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from fastpath_tests.file_systems import KINDS
+from fastpath_tests.processes import end_on_signals
+from fastpath_tests.scratch import make_image, mounted
+
+end_on_signals()
+make_image(sys.argv[2], 256 << 20, kind=next(kind for kind in KINDS if kind.disks == 2))
+with mounted(sys.argv[2], "loop") as folder:
+    print(folder)
+PYTHON
+    "${before[@]}" env TMPDIR="$BATS_TEST_TMPDIR" python3 "$BATS_TEST_TMPDIR/mounting" "$top_srcdir/tests/python" "$BATS_TEST_TMPDIR/image"
+}
+
+# expect_nothing_mounted: nor attached
+expect_nothing_mounted() {
+    run ! grep -F "$BATS_TEST_TMPDIR" /proc/self/mounts
+    losetup --noheadings --output BACK-FILE >"$BATS_TEST_TMPDIR/loops"
+    run ! grep -F "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/loops"
+    run ! compgen -G "$BATS_TEST_TMPDIR/btrfs-fastpath-*"
+}
+
+@test "a signal at the moment when an image is mounted leaves nothing" {
+    require_loop_btrfs
+    run -0 mount_image
+    expect_nothing_mounted
+    signal_after mount
+    run -143 mount_image
+    [ -z "$output" ]
+    expect_nothing_mounted
+}
+
+@test "a signal at the moment when a loop device is attached leaves nothing" {
+    require_loop_btrfs
+    signal_after losetup
+    run -143 mount_image
+    [ -z "$output" ]
+    expect_nothing_mounted
+}
+
 # A kernel that build gets as far as to wait for another build of it, with the commands that it asks for.
 prepare_build() {
     local command

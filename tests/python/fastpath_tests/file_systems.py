@@ -6,6 +6,7 @@ import contextlib
 import os
 
 from .commands import run
+from .processes import signals_later
 
 Kind = collections.namedtuple("Kind", "name node_bytes holes mkfs mount disks")
 
@@ -53,16 +54,22 @@ def second_image(path):
 
 
 @contextlib.contextmanager
+def loop_device(path, *options):
+    with contextlib.ExitStack() as places:
+        with signals_later():
+            loop = run("losetup", "--find", "--show", *options, path).strip()
+            places.callback(run, "losetup", "--detach", loop)
+        yield loop
+
+
+@contextlib.contextmanager
 def second_disk(path):
     """Gives the options for mount that name the second disk of an image, if it has one."""
     if not os.path.exists(second_image(path)):
         yield ""
         return
-    loop = run("losetup", "--find", "--show", second_image(path)).strip()
-    try:
+    with loop_device(second_image(path)) as loop:
         yield f",device={loop}"
-    finally:
-        run("losetup", "--detach", loop)
 
 
 # For a guest, which takes its loop devices with it: the options for mount, as second_disk gives them.

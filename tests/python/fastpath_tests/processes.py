@@ -2,6 +2,7 @@
 """Processes that do not outlive who started them."""
 
 import concurrent.futures
+import contextlib
 import signal
 import subprocess
 import sys
@@ -19,6 +20,16 @@ def end_on_signals():
     ended_by = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
     for number in ended_by:
         signal.signal(number, end)
+
+
+@contextlib.contextmanager
+def signals_later():
+    """Signals of what runs in here come at its end. For what makes something, up to where it is known how to undo it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def stop(process):

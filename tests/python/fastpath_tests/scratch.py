@@ -10,6 +10,7 @@ from .calls import BLOCK
 from .commands import run
 from .file_systems import second_disk, second_image
 from .inode_flags import CHECKSUMS
+from .processes import signals_later
 
 
 @contextlib.contextmanager
@@ -17,12 +18,11 @@ def mounted(source, options):
     """SOURCE is a device or, with the option loop, an image. In a folder of its own."""
     folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
     try:
-        with second_disk(source) as second:
-            run("mount", "-t", "btrfs", "-o", options + second, source, folder)
-            try:
-                yield folder
-            finally:
-                run("umount", folder)
+        with second_disk(source) as second, contextlib.ExitStack() as places:
+            with signals_later():
+                run("mount", "-t", "btrfs", "-o", options + second, source, folder)
+                places.callback(run, "umount", folder)
+            yield folder
     finally:
         os.rmdir(folder)
 
@@ -75,7 +75,10 @@ class Scratch:
 
     def __enter__(self):
         self.folder = tempfile.mkdtemp(prefix="btrfs-fastpath-")
-        self.mount()
+        with contextlib.ExitStack() as places:
+            places.push(self)
+            self.mount()
+            places.pop_all()
         return self
 
     def __exit__(self, *_):
@@ -83,8 +86,9 @@ class Scratch:
         os.rmdir(self.folder)
 
     def mount(self, *options):
-        calls.mount(self.device, self.folder, ",".join(filter(None, [self.mount_options, *options])))
-        self.root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        with signals_later():
+            calls.mount(self.device, self.folder, ",".join(filter(None, [self.mount_options, *options])))
+            self.root = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
 
     def unmount(self):
         if self.root is None:
