@@ -218,11 +218,12 @@ patched_files() {
 
 # make_scratch DIR: $scratch is a folder in DIR for this run alone, which is gone when the script ends
 make_scratch() {
-    scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
+    scratch=
     trap 'rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     trap 'exit 129' HUP
+    scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
 }
 
 # require_base_tree TREE: TREE is a kernel of the series that read_base found

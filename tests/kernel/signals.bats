@@ -129,7 +129,7 @@ prepare_build() {
     local lock pid status=0
 
     prepare_build
-    lock=$XDG_CACHE_HOME/btrfs-fastpath/build/tree.lock
+    lock=$XDG_CACHE_HOME/btrfs-fastpath/build/tree-gcc-.lock
     exec 8>"$lock"
     flock 8
     "$top_srcdir/kernel/scripts/build" --variant stock --tree "$BATS_TEST_TMPDIR/tree" 6.1 3>&- 8>&- &
@@ -142,5 +142,5 @@ prepare_build() {
     wait "$pid" || status=$?
     [ "$status" -eq 143 ]
     run ls "$XDG_CACHE_HOME/btrfs-fastpath/build"
-    [ "$output" = tree.lock ]
+    [ "$output" = tree-gcc-.lock ]
 }
