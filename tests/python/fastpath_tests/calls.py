@@ -10,6 +10,7 @@ import functools
 import mmap
 import os
 import struct
+import sys
 
 from .commands import output_of
 
@@ -261,11 +262,14 @@ def fiemap_in_one_call(fd):
     return extents
 
 
-def fiemap(fd, room=FIEMAP_AT_ONCE, guard=contextlib.nullcontext):
+def fiemap(fd, room=FIEMAP_AT_ONCE, guard=contextlib.nullcontext, most_calls=sys.maxsize):
     """Every extent of the file, in calls with room for ROOM of them. Only the calls themselves are within GUARD."""
     extents = []
     start = 0
-    while answer := fiemap_once(fd, start, room, guard):
+    for _ in range(most_calls):
+        answer = fiemap_once(fd, start, room, guard)
+        if not answer:
+            break
         extents += map(Mapped._make, answer)
         if extents[-1].flags & FIEMAP_EXTENT_LAST:
             break
