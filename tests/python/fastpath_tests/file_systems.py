@@ -6,7 +6,7 @@ import contextlib
 import os
 
 from .commands import run
-from .processes import signals_later
+from .processes import signals_later, undo
 
 Kind = collections.namedtuple("Kind", "name node_bytes holes mkfs mount disks")
 
@@ -58,7 +58,7 @@ def loop_device(path, *options):
     with contextlib.ExitStack() as places:
         with signals_later():
             loop = run("losetup", "--find", "--show", *options, path).strip()
-            places.callback(run, "losetup", "--detach", loop)
+            places.callback(undo, run, "losetup", "--detach", loop)
         yield loop
 
 

@@ -6,6 +6,7 @@ import contextlib
 import signal
 import subprocess
 import sys
+import threading
 
 
 def end_on_signals():
@@ -24,12 +25,31 @@ def end_on_signals():
 
 @contextlib.contextmanager
 def signals_later():
-    """Signals of what runs in here come at its end. For what makes something, up to where it is known how to undo it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    """The first signal of what runs in here comes at its end. For what makes something, up to where it is known how to undo
+    it, and for what undoes it.
+
+    Programs that are started meanwhile do not wait. Python handles signals in the main thread alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
+    for number in handlers:
+        signal.signal(number, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
+def undo(function, *arguments):
+    with signals_later():
+        function(*arguments)
 
 
 def stop(process):

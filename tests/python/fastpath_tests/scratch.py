@@ -10,7 +10,7 @@ from .calls import BLOCK
 from .commands import run
 from .file_systems import second_disk, second_image
 from .inode_flags import CHECKSUMS
-from .processes import signals_later
+from .processes import signals_later, undo
 
 
 @contextlib.contextmanager
@@ -21,7 +21,7 @@ def mounted(source, options):
         with second_disk(source) as second, contextlib.ExitStack() as places:
             with signals_later():
                 run("mount", "-t", "btrfs", "-o", options + second, source, folder)
-                places.callback(run, "umount", folder)
+                places.callback(undo, run, "umount", folder)
             yield folder
     finally:
         os.rmdir(folder)
@@ -93,9 +93,10 @@ class Scratch:
     def unmount(self):
         if self.root is None:
             return
-        os.close(self.root)
-        self.root = None
-        calls.unmount(self.folder)
+        with signals_later():
+            os.close(self.root)
+            self.root = None
+            calls.unmount(self.folder)
 
     def path(self, *names):
         return os.path.join(self.folder, *names)

@@ -3,13 +3,11 @@
 
 import os
 import random
-import tempfile
 
 from . import calls, scratch
 from . import generated_tree as generate
 from .calls import BLOCK
-from .commands import btrfs, run
-from .file_systems import second_disk
+from .commands import btrfs
 
 # The smallest makes the deepest trees, so most images have it.
 NODESIZES = [4096, 4096, 4096, 16384, 4096, 8192, 4096, 65536]
@@ -247,13 +245,6 @@ def make_image(seed, path, size, kind=None):
     chance = random.Random(seed)
     options = ["-n", str(chance.choice(NODESIZES)), "-O", chance.choice(FEATURES)]
     scratch.make_image(path, size, *options, kind=kind)
-    with tempfile.TemporaryDirectory(prefix="btrfs-fastpath-image.") as mount, second_disk(path) as second:
-        own = f",{kind.mount}" if kind and kind.mount else ""
-        run("mount", "-t", "btrfs", "-o", f"loop,noatime{second}{own}", path, mount)
-        try:
-            fill(generate.Tree(mount, seed))
-        except BaseException:
-            # What was interrupted has files open until this process ends.
-            run("umount", "--lazy", mount)
-            raise
-        run("umount", mount)
+    mount_options = ",".join(filter(None, ["loop,noatime", kind and kind.mount]))
+    with scratch.mounted(path, mount_options) as folder:
+        fill(generate.Tree(folder, seed))
