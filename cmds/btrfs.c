@@ -198,7 +198,8 @@ static int show_help(char **argv)
 	for (size_t i = 0; i < command_count; i++) {
 		const char *name = command_name(&commands[i], CALLER_INSPECT);
 
-		if (match_native(&native, name) == NATIVE_EXACT)
+		if (!command_is_for(&commands[i], CALLER_INSPECT) ||
+		    match_native(&native, name) == NATIVE_EXACT)
 			continue;
 		printf("    btrfs %s %s %s\n        %s\n", group_name, name, commands[i].arguments,
 		       commands[i].summary);
@@ -231,7 +232,7 @@ static int refuse_ambiguous(const char *word)
 	for (size_t i = 0; i < command_count; i++) {
 		const char *name = command_name(&commands[i], CALLER_INSPECT);
 
-		if (begins_with(name, word))
+		if (command_is_for(&commands[i], CALLER_INSPECT) && begins_with(name, word))
 			fprintf(stderr, "\t%s\n", name);
 	}
 	return STATUS_ERROR;

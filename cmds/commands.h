@@ -15,6 +15,8 @@ struct command {
 	const char *name;
 	/* the name in btrfs inspect, understood elsewhere too, if it differs from NAME, else NULL */
 	const char *inspect_name;
+	/* btrfs inspect does not have it */
+	bool is_own_alone;
 	const char *arguments;
 	const char *summary;
 	/*
@@ -29,6 +31,8 @@ int seek_map_run(int argc, char **argv, struct global_options *global);
 int log_stats_run(int argc, char **argv, struct global_options *global);
 int nocow_check_run(int argc, char **argv, struct global_options *global);
 int send_reada_run(int argc, char **argv, struct global_options *global);
+int enable_run(int argc, char **argv, struct global_options *global);
+int disable_run(int argc, char **argv, struct global_options *global);
 int status_run(int argc, char **argv, struct global_options *global);
 
 extern const struct command commands[];
@@ -36,6 +40,7 @@ extern const size_t command_count;
 
 enum command_match { COMMAND_NONE, COMMAND_FOUND, COMMAND_AMBIGUOUS };
 
+bool command_is_for(const struct command *command, enum command_caller caller);
 const char *command_name(const struct command *command, enum command_caller caller);
 
 /* Finds the command that CALLER calls NAME, or the only one that begins with NAME. */

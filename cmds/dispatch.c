@@ -50,9 +50,28 @@ const struct command commands[] = {
 			"Show which of the optimised paths the kernel has, and how that is known",
 		.run = status_run,
 	},
+	{
+		.name = "enable",
+		.is_own_alone = true,
+		.arguments = "[OPTION...]",
+		.summary = "Let calls of btrfs reach the front end, which has these commands, too",
+		.run = enable_run,
+	},
+	{
+		.name = "disable",
+		.is_own_alone = true,
+		.arguments = "[OPTION...]",
+		.summary = "Let calls of btrfs reach btrfs-progs again",
+		.run = disable_run,
+	},
 };
 
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
+
+bool command_is_for(const struct command *command, enum command_caller caller)
+{
+	return caller == CALLER_OWN || !command->is_own_alone;
+}
 
 const char *command_name(const struct command *command, enum command_caller caller)
 {
@@ -78,6 +97,8 @@ enum command_match command_find(const char *name, enum command_caller caller,
 	for (size_t i = 0; i < command_count; i++) {
 		const char *full = command_name(&commands[i], caller);
 
+		if (!command_is_for(&commands[i], caller))
+			continue;
 		if (has_inspect_name(&commands[i], name)) {
 			*ret_command = &commands[i];
 			return COMMAND_FOUND;
@@ -134,9 +155,12 @@ static char *help_filter(int key, const char *text, void *input)
 	if (!stream)
 		return (char *)text;
 	fputs("Commands:\n", stream);
-	for (size_t i = 0; i < command_count; i++)
-		fprintf(stream, "  %s %s\n      %s\n", command_name(&commands[i], call->caller),
-			commands[i].arguments, commands[i].summary);
+	for (size_t i = 0; i < command_count; i++) {
+		if (command_is_for(&commands[i], call->caller))
+			fprintf(stream, "  %s %s\n      %s\n",
+				command_name(&commands[i], call->caller), commands[i].arguments,
+				commands[i].summary);
+	}
 	fprintf(stream, "  help [COMMAND]\n      Print this help or the command's\n\n%s", text);
 	if (fclose(stream)) {
 		free(list);

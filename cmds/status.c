@@ -18,6 +18,7 @@
 #include "probe/feature-status.h"
 #include "ui/directory.h"
 #include "ui/file-visit.h"
+#include "ui/front-end.h"
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/quoted-name.h"
@@ -445,6 +446,7 @@ static int print_report(const struct report *report)
 	int ret;
 
 	printf("Kernel: %s\n", release ? release : "?");
+	printf("Front end: %s\n", front_end_is_enabled() ? front_end_path : "not enabled");
 	ret = print_features(report);
 	if (ret == 0 && report->arguments->measure)
 		ret = print_measurement(report);
@@ -525,6 +527,7 @@ static void json_report(const struct report *report)
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		json_feature(&json, i, &report->statuses[i]);
 	json_end_array(&json);
+	json_add_string(&json, "front_end", front_end_is_enabled() ? front_end_path : NULL);
 	json_add_name(&json, "path", report->arguments->path);
 	json_counters(&json, report);
 	json_measurement(&json, report);

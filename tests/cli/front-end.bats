@@ -85,7 +85,7 @@ native_names() {
 
 # As the front end calls them.
 our_names() {
-    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx help |
+    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx -e help -e enable -e disable |
         sed 's/^status$/fastpath-status/'
 }
 

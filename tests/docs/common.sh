@@ -65,6 +65,8 @@ commands()
 # page_of COMMAND: the source of its manual page, without a command that of the program.
 page_of()
 {
+	# one page for both
+	[ "${1-}" != disable ] || set -- enable
 	page=$top_srcdir/man/btrfs-fastpath${1:+-$1}.8.rst
 	[ -e "$page" ] || page=$top_srcdir/man/btrfs-inspect-$1.8.rst
 	echo "$page"

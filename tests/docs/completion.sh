@@ -33,7 +33,7 @@ stage_startup()
 		[ ! -e "$part" ] || cp "$part" "$scratch/plain-startup/"
 	done
 	cp -r "$scratch/plain-startup/." "$scratch/startup/"
-	sed "s|@bashcompletiondir@|$scratch/share/bash-completion/completions|" \
+	sed "s|@frontcompletion@|$scratch/share/bash-completion/completions/btrfs|" \
 		"$completions/front-end.in" >"$scratch/startup/btrfs-front-end"
 }
 
@@ -118,7 +118,7 @@ startup=$scratch/startup
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' fiemap-shared help log-stats nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath ' disable enable fiemap-shared help log-stats nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -130,7 +130,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' fiemap-shared log-stats nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath help ' disable enable fiemap-shared log-stats nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing

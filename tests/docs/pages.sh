@@ -6,7 +6,7 @@
 
 completed_commands()
 {
-	bash -c '. "$0" && echo "$_btrfs_fastpath_commands"' "$completions/btrfs-fastpath" |
+	bash -c '. "$0" && echo "$_btrfs_fastpath_commands $_btrfs_fastpath_own_commands"' "$completions/btrfs-fastpath" |
 		tr -s '[:space:]' '\n'
 }
 
@@ -99,7 +99,7 @@ broken_lines()
 commands=$(commands)
 check "no line of the list of commands is too long" silent broken_lines
 check "every command has a page, every page a command" \
-	same --help "$commands" man/ "$(pages_of_commands)"
+	same --help "$(printf '%s\n' "$commands" | grep -vx disable)" man/ "$(pages_of_commands)"
 if command -v bash >/dev/null; then
 	check "the completion has the commands of --help" \
 		same --help "$commands" "the completion" "$(completed_commands)"

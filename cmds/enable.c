@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A distribution's package puts the front end beside btrfs-progs, where no call of btrfs reaches it.
+ * These commands make and remove the links by which they do.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/own-link.h"
+#include "commands.h"
+#include "ui/front-end.h"
+#include "ui/json.h"
+#include "ui/message.h"
+
+struct arguments {
+	struct global_options *global;
+	int argument_count;
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	(void)text;
+	switch (key) {
+	case ARGP_KEY_ARG:
+		arguments->argument_count++;
+		return 0;
+	case ARGP_KEY_END:
+		if (!arguments->argument_count)
+			return 0;
+		fprintf(stderr, "%s: no arguments expected, %d given\n", state->name,
+			arguments->argument_count);
+		return EINVAL;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = arguments->global;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp enable_argp = {
+	.parser = parse,
+	.children = global_argp_children,
+	.doc = "Let calls of btrfs reach the front end, which adds the commands of btrfs-fastpath to "
+	       "btrfs inspect. Needs root.",
+};
+
+static const struct argp disable_argp = {
+	.parser = parse,
+	.children = global_argp_children,
+	.doc = "Let calls of btrfs reach btrfs-progs again. Needs root.",
+};
+
+/* Returns the status to end with, or -1: go on. */
+static int read_arguments(const struct argp *argp, int argc, char **argv,
+			  struct global_options *global)
+{
+	struct arguments arguments = { .global = global };
+
+	if (options_parse(argp, argc, argv, 0, &arguments))
+		return STATUS_ERROR;
+	return global->done ? STATUS_OK : -1;
+}
+
+static void json_result(const char *command)
+{
+	struct json_writer json;
+
+	json_begin(&json, stdout);
+	json_begin_object(&json, command);
+	json_add_string(&json, "front_end", front_end_is_enabled() ? front_end_path : NULL);
+	json_end_object(&json);
+	json_end(&json);
+}
+
+/* -- enable -- */
+
+/* Nothing is made before all of it can be. Returns whether it can. */
+static bool check_links(void)
+{
+	bool is_free = true;
+
+	for (size_t i = 0; i < front_end_link_count; i++) {
+		const struct front_end_link *link = &front_end_links[i];
+		enum own_link_state state;
+		int ret;
+
+		ret = own_link_look(link->path, link->target, &state);
+		if (ret == 0 && state != OWN_LINK_TAKEN)
+			continue;
+		error_path("cannot make the link", link->path, ret < 0 ? ret : -EEXIST);
+		is_free = false;
+	}
+	return is_free;
+}
+
+static void remove_links(size_t count)
+{
+	while (count--)
+		own_link_remove(front_end_links[count].path, front_end_links[count].target,
+				front_end_links[count].own_directories);
+}
+
+/* Returns 0 or a negative errno, and complains. */
+static int make_links(void)
+{
+	for (size_t i = 0; i < front_end_link_count; i++) {
+		int ret = own_link_make(front_end_links[i].path, front_end_links[i].target);
+
+		if (ret == 0)
+			continue;
+		error_path("cannot make the link", front_end_links[i].path, ret);
+		remove_links(i);
+		return ret;
+	}
+	return 0;
+}
+
+static void tell_enabled(const struct global_options *global)
+{
+	if (global->json) {
+		json_result("enable");
+		return;
+	}
+	if (global->verbosity < 0)
+		return;
+	if (front_end_is_fixed) {
+		printf("The front end was installed as '%s', and is always enabled.\n",
+		       front_end_path);
+		return;
+	}
+	printf("'%s' leads to the front end, '%s'.\n", front_end_path,
+	       front_end_links[0].target);
+	printf("A shell that is open finds it after 'hash -r'. Whatever calls '%s' by that name still\n"
+	       "calls btrfs-progs: rules of sudoers, scripts and services.\n",
+	       BTRFS_PROGRAM);
+}
+
+int enable_run(int argc, char **argv, struct global_options *global)
+{
+	int status = read_arguments(&enable_argp, argc, argv, global);
+
+	if (status >= 0)
+		return status;
+	if (front_end_is_fixed) {
+		tell_enabled(global);
+		return STATUS_OK;
+	}
+	if (access(front_end_links[0].target, X_OK) < 0) {
+		error_path("there is no front end", front_end_links[0].target, -errno);
+		return STATUS_ERROR;
+	}
+	if (!check_links() || make_links() < 0)
+		return STATUS_ERROR;
+	tell_enabled(global);
+	return STATUS_OK;
+}
+
+/* -- disable -- */
+
+/* What others put there is left alone. Returns whether it is ours no longer. */
+static bool remove_link(const struct front_end_link *link)
+{
+	int ret = own_link_remove(link->path, link->target, link->own_directories);
+
+	if (ret == -EEXIST) {
+		warning("'%s' is not ours, and is left alone", link->path);
+		return true;
+	}
+	if (ret < 0)
+		error_path("cannot remove the link", link->path, ret);
+	return ret == 0;
+}
+
+int disable_run(int argc, char **argv, struct global_options *global)
+{
+	int status = read_arguments(&disable_argp, argc, argv, global);
+	bool is_removed = true;
+
+	if (status >= 0)
+		return status;
+	if (front_end_is_fixed) {
+		error("the front end was installed as '%s': uninstall it to have btrfs-progs alone",
+		      front_end_path);
+		return STATUS_ERROR;
+	}
+	for (size_t i = 0; i < front_end_link_count; i++)
+		is_removed &= remove_link(&front_end_links[i]);
+	if (!is_removed)
+		return STATUS_ERROR;
+	if (global->json)
+		json_result("disable");
+	else if (global->verbosity >= 0)
+		printf("The front end is disabled. A shell that is open calls '%s' after 'hash -r'.\n",
+		       BTRFS_PROGRAM);
+	return STATUS_OK;
+}

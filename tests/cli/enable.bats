@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# enable and disable: the links to a front end that a package has installed apart.
+
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+PACKAGED=${FASTPATH%/*}/tests/cli/packaged-fastpath
+
+LINK=/usr/local/bin/btrfs
+COMPLETION=/usr/local/share/bash-completion/completions/btrfs
+STARTUP=/etc/bash_completion.d/btrfs-front-end
+TARGET=/usr/libexec/btrfs-fastpath/btrfs
+DATA=/usr/share/btrfs-fastpath/bash-completion
+
+# Nobody else sees these folders. They are as after the installation of the package.
+setup() {
+    local directory
+
+    for directory in /usr/local/bin /usr/local/share /etc/bash_completion.d "${TARGET%/*}" "$DATA"; do
+        mkdir -p "$directory" 2>/dev/null || skip "cannot make $directory"
+        mount -t tmpfs -o mode=755 tmpfs "$directory"
+    done
+    cp "$FRONT_END" "$TARGET"
+    cp "$top_srcdir/bash-completion/btrfs" "$DATA/btrfs"
+    sed "s|@frontcompletion@|$COMPLETION|" "$top_srcdir/bash-completion/front-end.in" >"$DATA/btrfs-front-end"
+}
+
+teardown() {
+    umount "$DATA" "${TARGET%/*}" /etc/bash_completion.d /usr/local/share /usr/local/bin
+    rmdir --ignore-fail-on-non-empty "$DATA" "${DATA%/*}" "${TARGET%/*}" 2>/dev/null || true
+}
+
+enabled_path() {
+    "$PACKAGED" --format json status | jq -r .status.front_end
+}
+
+expect_no_links() {
+    [ -z "$(find /usr/local/bin /usr/local/share /etc/bash_completion.d -mindepth 1)" ]
+    [ "$(enabled_path)" = null ]
+}
+
+@test "enable makes the links, and calls of btrfs reach the front end" {
+    expect_no_links
+    umask 077
+    run -0 --separate-stderr "$PACKAGED" enable
+    [ "${lines[0]}" = "'$LINK' leads to the front end, '$TARGET'." ]
+    [ -z "$stderr" ]
+    [ "$(readlink "$LINK")" = "$TARGET" ]
+    [ "$(readlink "$COMPLETION")" = "$DATA/btrfs" ]
+    [ "$(readlink "$STARTUP")" = "$DATA/btrfs-front-end" ]
+    [ "$(stat -c %a "${COMPLETION%/*}")" = 755 ]
+    [ "$(enabled_path)" = "$LINK" ]
+    expect_line_of_status "Front end: $LINK"
+    PATH=/usr/local/bin:/usr/bin:/bin btrfs inspect --help | grep -q fiemap-shared
+}
+
+expect_line_of_status() {
+    run -0 "$PACKAGED" status
+    expect_line "$1"
+}
+
+@test "enable twice, disable twice" {
+    run -0 "$PACKAGED" enable
+    run -0 "$PACKAGED" enable
+    run -0 "$PACKAGED" disable
+    [[ $output == "The front end is disabled."* ]]
+    expect_no_links
+    run -0 "$PACKAGED" disable
+    expect_line_of_status "Front end: not enabled"
+}
+
+@test "JSON and --quiet" {
+    run -0 "$PACKAGED" --format json enable
+    expect_json .enable.front_end "$LINK"
+    run -0 "$PACKAGED" --format json disable
+    expect_json .disable.front_end null
+    run -0 "$PACKAGED" -q enable
+    [ -z "$output" ]
+    run -0 "$PACKAGED" disable -q
+    [ -z "$output" ]
+}
+
+@test "a name that is taken: nothing is made, and nothing of others is removed" {
+    local taken
+
+    for taken in "$LINK" "$COMPLETION" "$STARTUP"; do
+        mkdir -p "${taken%/*}"
+        echo "somebody's" >"$taken"
+        run -1 --separate-stderr "$PACKAGED" enable
+        [ "$stderr" = "ERROR: cannot make the link '$taken': File exists" ]
+        [ "$(find /usr/local/bin /usr/local/share /etc/bash_completion.d ! -type d)" = "$taken" ]
+        run -0 --separate-stderr "$PACKAGED" disable
+        [ "$stderr" = "WARNING: '$taken' is not ours, and is left alone" ]
+        [ "$(cat "$taken")" = "somebody's" ]
+        rm "$taken"
+    done
+}
+
+@test "a link that leads elsewhere is not ours" {
+    ln -s /usr/bin/btrfs "$LINK"
+    run -1 "$PACKAGED" enable
+    run -0 "$PACKAGED" disable
+    [ "$(readlink "$LINK")" = /usr/bin/btrfs ]
+    [ "$(enabled_path)" = null ]
+}
+
+@test "what cannot be made leaves nothing" {
+    mount -o remount,ro /etc/bash_completion.d
+    run -1 --separate-stderr "$PACKAGED" enable
+    [ "$stderr" = "ERROR: cannot make the link '$STARTUP': Read-only file system" ]
+    expect_no_links
+}
+
+@test "what cannot be removed is an error, and the rest is removed" {
+    run -0 "$PACKAGED" enable
+    mount -o remount,ro /etc/bash_completion.d
+    run -1 --separate-stderr "$PACKAGED" disable
+    [ "$stderr" = "ERROR: cannot remove the link '$STARTUP': Read-only file system" ]
+    [ ! -e "$LINK" ]
+}
+
+@test "another user cannot" {
+    local program=$BATS_TEST_TMPDIR/program
+
+    cp "$PACKAGED" "$program"
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$program"
+    run -1 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$program" enable
+    [ "$stderr" = "ERROR: cannot make the link '$LINK': Permission denied" ]
+    expect_no_links
+}
+
+@test "without the front end there is nothing to enable" {
+    rm "$TARGET"
+    run -1 --separate-stderr "$PACKAGED" enable
+    [ "$stderr" = "ERROR: there is no front end '$TARGET': No such file or directory" ]
+    expect_no_links
+}
+
+@test "neither takes an argument, and btrfs inspect has neither" {
+    run -1 "$PACKAGED" enable now
+    [ "${lines[0]}" = "btrfs-fastpath enable: no arguments expected, 1 given" ]
+    run -1 "$PACKAGED" disable now
+    run ! "$FRONT_END" inspect enable
+    run ! "$FRONT_END" inspect disable
+    run -0 "$FRONT_END" inspect --help
+    [[ $output != *" enable "* ]]
+}

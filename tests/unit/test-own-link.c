@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/own-link.h"
+#include "test.h"
+
+#define TARGET "/usr/libexec/ours"
+
+static char root[40];
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(root, sizeof(root), "/tmp/test-own-link.XXXXXX");
+	return mkdtemp(root) && chdir(root) == 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return chdir("/") == 0 && rmdir(root) == 0 ? 0 : -1;
+}
+
+static enum own_link_state look(const char *path)
+{
+	enum own_link_state state;
+
+	assert_int_equal(own_link_look(path, TARGET, &state), 0);
+	return state;
+}
+
+static const char *at(const char *name)
+{
+	static char path[100];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	return path;
+}
+
+static void test_make_and_remove(void **state)
+{
+	(void)state;
+	assert_int_equal(look(at("link")), OWN_LINK_ABSENT);
+	assert_int_equal(own_link_make(at("link"), TARGET), 0);
+	assert_int_equal(look(at("link")), OWN_LINK_PRESENT);
+	/* once more */
+	assert_int_equal(own_link_make(at("link"), TARGET), 0);
+	assert_int_equal(own_link_remove(at("link"), TARGET, 0), 0);
+	assert_int_equal(look(at("link")), OWN_LINK_ABSENT);
+	assert_int_equal(own_link_remove(at("link"), TARGET, 0), 0);
+}
+
+static void test_directories(void **state)
+{
+	struct stat status;
+	mode_t mask;
+
+	(void)state;
+	assert_int_equal(mkdir("kept", 0700), 0);
+	mask = umask(077);
+	assert_int_equal(own_link_make(at("kept/one/two/link"), TARGET), 0);
+	umask(mask);
+	assert_int_equal(stat("kept/one/two", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0755);
+	assert_int_equal(stat("kept", &status), 0);
+	assert_int_equal(status.st_mode & 07777, 0700);
+
+	assert_int_equal(own_link_remove(at("kept/one/two/link"), TARGET, 2), 0);
+	assert_int_equal(access("kept/one", F_OK), -1);
+	assert_int_equal(rmdir("kept"), 0);
+}
+
+static void test_directory_in_use(void **state)
+{
+	(void)state;
+	assert_int_equal(own_link_make(at("one/two/link"), TARGET), 0);
+	assert_int_equal(symlink("elsewhere", "one/other"), 0);
+	assert_int_equal(own_link_remove(at("one/two/link"), TARGET, 2), 0);
+	assert_int_equal(access("one/two", F_OK), -1);
+	assert_int_equal(unlink("one/other"), 0);
+	assert_int_equal(rmdir("one"), 0);
+}
+
+/* One that begins as ours does is not ours. */
+static void test_taken(void **state)
+{
+	static const char *const targets[] = { TARGET "-too", "/usr/libexec/our",
+						    "/usr/libexec/ourz", "elsewhere" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
+		char found[40] = "";
+
+		assert_int_equal(symlink(targets[i], "link"), 0);
+		assert_int_equal(look(at("link")), OWN_LINK_TAKEN);
+		assert_int_equal(own_link_make(at("link"), TARGET), -EEXIST);
+		assert_int_equal(own_link_remove(at("link"), TARGET, 1), -EEXIST);
+		assert_true(readlink("link", found, sizeof(found) - 1) > 0);
+		assert_string_equal(found, targets[i]);
+		assert_int_equal(unlink("link"), 0);
+	}
+
+	assert_int_equal(mkdir("link", 0755), 0);
+	assert_int_equal(look(at("link")), OWN_LINK_TAKEN);
+	assert_int_equal(own_link_make(at("link"), TARGET), -EEXIST);
+	assert_int_equal(own_link_remove(at("link"), TARGET, 1), -EEXIST);
+	assert_int_equal(rmdir("link"), 0);
+}
+
+static void test_file_in_the_way(void **state)
+{
+	enum own_link_state found;
+
+	(void)state;
+	assert_int_equal(close(creat("file", 0644)), 0);
+	assert_int_equal(own_link_look(at("file/link"), TARGET, &found), -ENOTDIR);
+	assert_int_equal(own_link_make(at("file/link"), TARGET), -ENOTDIR);
+	assert_int_equal(own_link_remove(at("file/link"), TARGET, 1), -ENOTDIR);
+	assert_int_equal(unlink("file"), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_make_and_remove, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directories, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_directory_in_use, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_taken, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_file_in_the_way, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
