@@ -93,7 +93,7 @@ static void test_directory_in_use(void **state)
 static void test_taken(void **state)
 {
 	static const char *const targets[] = { TARGET "-too", "/usr/libexec/our",
-						    "/usr/libexec/ourz", "elsewhere" };
+					       "/usr/libexec/ourz", "elsewhere" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
