@@ -58,7 +58,7 @@ signal_at() {
 }
 
 require_loop_btrfs() {
-    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
+    [[ $(id -u) -eq 0 && ${MOUNT_TESTS-} != no ]] || skip "mounting needs root"
     grep -qw btrfs /proc/filesystems || skip "no btrfs in this kernel"
     losetup --find >/dev/null 2>&1 || skip "no loop device"
 }
