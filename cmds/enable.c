@@ -135,8 +135,7 @@ static void tell_enabled(const struct global_options *global)
 		       front_end_path);
 		return;
 	}
-	printf("'%s' leads to the front end, '%s'.\n", front_end_path,
-	       front_end_links[0].target);
+	printf("'%s' leads to the front end, '%s'.\n", front_end_path, front_end_links[0].target);
 	printf("A shell that is open finds it after 'hash -r'. Whatever calls '%s' by that name still\n"
 	       "calls btrfs-progs: rules of sudoers, scripts and services.\n",
 	       BTRFS_PROGRAM);
