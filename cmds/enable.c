@@ -6,10 +6,11 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
+#include "base/interrupts.h"
 #include "base/own-link.h"
 #include "commands.h"
 #include "ui/front-end.h"
@@ -81,6 +82,21 @@ static void json_result(const char *command)
 
 /* -- enable -- */
 
+/* What an installation has left out. Returns whether all is there. */
+static bool check_targets(void)
+{
+	for (size_t i = 0; i < front_end_link_count; i++) {
+		const char *target = front_end_links[i].target;
+		struct stat status;
+
+		if (stat(target, &status) == 0 && S_ISREG(status.st_mode))
+			continue;
+		error_path("is not installed:", target, 0);
+		return false;
+	}
+	return true;
+}
+
 /* Nothing is made before all of it can be. Returns whether it can. */
 static bool check_links(void)
 {
@@ -100,26 +116,46 @@ static bool check_links(void)
 	return is_free;
 }
 
-static void remove_links(size_t count)
-{
-	while (count--)
-		own_link_remove(front_end_links[count].path, front_end_links[count].target,
-				front_end_links[count].own_directories);
-}
-
-/* Returns 0 or a negative errno, and complains. */
-static int make_links(void)
+/* Removes those that were MADE by this call. */
+static void remove_links(const bool made[])
 {
 	for (size_t i = 0; i < front_end_link_count; i++) {
+		if (made[i])
+			own_link_remove(front_end_links[i].path, front_end_links[i].target,
+					front_end_links[i].own_directories);
+	}
+}
+
+/* The program's link comes last. Returns 0 or a negative errno, and complains. */
+static int make_links(void)
+{
+	bool made[FRONT_END_LINKS_MAX] = { false };
+
+	for (size_t i = front_end_link_count; i-- > 0;) {
 		int ret = own_link_make(front_end_links[i].path, front_end_links[i].target);
 
-		if (ret == 0)
-			continue;
-		error_path("cannot make the link", front_end_links[i].path, ret);
-		remove_links(i);
-		return ret;
+		if (ret < 0) {
+			error_path("cannot make the link", front_end_links[i].path, ret);
+			remove_links(made);
+			return ret;
+		}
+		made[i] = ret > 0;
 	}
 	return 0;
+}
+
+/* A signal that comes meanwhile ends the program after it. */
+static int make_links_undisturbed(void)
+{
+	struct interrupts interrupts;
+	int ret;
+
+	/* Everybody can read what is made. */
+	umask(022);
+	interrupts_hold(&interrupts);
+	ret = make_links();
+	interrupts_release(&interrupts);
+	return ret;
 }
 
 static void tell_enabled(const struct global_options *global)
@@ -137,7 +173,7 @@ static void tell_enabled(const struct global_options *global)
 	}
 	printf("'%s' leads to the front end, '%s'.\n", front_end_path, front_end_links[0].target);
 	printf("A shell that is open finds it after 'hash -r'. Whatever calls '%s' by that name still\n"
-	       "calls btrfs-progs: rules of sudoers, scripts and services.\n",
+	       "calls btrfs-progs, as a rule of sudoers, a script or a service may do.\n",
 	       BTRFS_PROGRAM);
 }
 
@@ -151,11 +187,9 @@ int enable_run(int argc, char **argv, struct global_options *global)
 		tell_enabled(global);
 		return STATUS_OK;
 	}
-	if (access(front_end_links[0].target, X_OK) < 0) {
-		error_path("there is no front end", front_end_links[0].target, -errno);
+	if (!check_targets())
 		return STATUS_ERROR;
-	}
-	if (!check_links() || make_links() < 0)
+	if (!check_links() || make_links_undisturbed() < 0)
 		return STATUS_ERROR;
 	tell_enabled(global);
 	return STATUS_OK;
@@ -196,7 +230,6 @@ int disable_run(int argc, char **argv, struct global_options *global)
 	if (global->json)
 		json_result("disable");
 	else if (global->verbosity >= 0)
-		printf("The front end is disabled. A shell that is open calls '%s' after 'hash -r'.\n",
-		       BTRFS_PROGRAM);
+		puts("The front end is disabled. A shell that is open notices it after 'hash -r'.");
 	return STATUS_OK;
 }

@@ -19,7 +19,7 @@ const size_t front_end_link_count = 0;
 
 const char front_end_path[] = LOCAL "/bin/btrfs";
 const bool front_end_is_fixed = false;
-const struct front_end_link front_end_links[] = {
+const struct front_end_link front_end_links[FRONT_END_LINKS_MAX] = {
 	{ front_end_path, FRONT_END_DIR "/btrfs", 0 },
 	{ LOCAL "/share/bash-completion/completions/btrfs", PKGDATADIR "/bash-completion/btrfs",
 	  2 },
@@ -37,5 +37,5 @@ bool front_end_is_enabled(void)
 	if (front_end_is_fixed)
 		return access(front_end_path, X_OK) == 0;
 	return own_link_look(front_end_path, front_end_links[0].target, &state) == 0 &&
-	       state == OWN_LINK_PRESENT;
+	       state == OWN_LINK_PRESENT && access(front_end_path, X_OK) == 0;
 }

@@ -21,6 +21,8 @@ struct front_end_link {
 	unsigned int own_directories;
 };
 
+#define FRONT_END_LINKS_MAX 3
+
 /* The first one is FRONT_END_PATH. The others are for the completion. */
 extern const struct front_end_link front_end_links[];
 extern const size_t front_end_link_count;

@@ -14,84 +14,13 @@
 #include "base/cleanup.h"
 #include "base/new-file.h"
 #include "base/open-beneath.h"
-#include "base/open-components.h"
+#include "base/parent-directory.h"
 
-#define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-/* As many as the kernel follows. */
-#define LINKS_MAX 40
 /* Of 2^32 names the next one is free. */
 #define ATTEMPTS 16
 #define NO_FILE ((struct new_file){ .directory_fd = -1, .own_descriptors = -1, .fd = -1 })
 
-/* -- the directory -- */
-
-/* Whether LINK, which is open itself, leads where nobody else may decide. */
-static int check_link(int link, int *links)
-{
-	struct stat status;
-
-	if (fstat(link, &status) < 0)
-		return -errno;
-	if (!S_ISLNK(status.st_mode))
-		return -ENOTDIR;
-	if (status.st_uid && status.st_uid != geteuid())
-		return -EXDEV;
-	return ++*links > LINKS_MAX ? -ELOOP : 0;
-}
-
-static int look_up(int from_fd, const char *path, int *links);
-
-static int follow(int from_fd, const char *name, int *links)
-{
-	CLEANUP_CLOSE int link = openat(from_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	CLEANUP_FREE char *target = calloc(1, PATH_MAX);
-	int ret;
-
-	if (link < 0)
-		return -errno;
-	if (!target)
-		return -ENOMEM;
-	ret = check_link(link, links);
-	if (ret < 0)
-		return ret;
-	if (readlinkat(link, "", target, PATH_MAX - 1) < 0)
-		return -errno;
-	return look_up(from_fd, target, links);
-}
-
-static int step(int from_fd, const char *name, void *links)
-{
-	int fd = openat(from_fd, name, DIRECTORY_FLAGS);
-
-	if (fd < 0 && errno == ENOTDIR)
-		return follow(from_fd, name, links);
-	return fd < 0 ? -errno : fd;
-}
-
-/* Looks the directory PATH up. Returns a descriptor or a negative errno. */
-static int look_up(int from_fd, const char *path, int *links)
-{
-	int fd = openat(from_fd, path[0] == '/' ? "/" : ".", DIRECTORY_FLAGS);
-
-	return fd < 0 ? -errno : open_components(fd, path, step, links);
-}
-
 /* -- the file -- */
-
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static int open_directory_of(const char *path)
-{
-	CLEANUP_FREE char *directory = strndup(path, last_component(path) - path);
-	int links = 0;
-
-	return directory ? look_up(AT_FDCWD, directory, &links) : -ENOMEM;
-}
 
 static int check_free(const struct new_file *file)
 {
@@ -170,7 +99,7 @@ static void new_file_free(struct new_file *file)
 
 int new_file_open(const char *path, struct new_file *ret_file)
 {
-	const char *name = last_component(path);
+	const char *name = path_last_component(path);
 	struct new_file file = NO_FILE;
 	int ret;
 
@@ -179,7 +108,7 @@ int new_file_open(const char *path, struct new_file *ret_file)
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return -EISDIR;
 	file.name = strdup(name);
-	file.directory_fd = file.name ? open_directory_of(path) : -ENOMEM;
+	file.directory_fd = file.name ? parent_directory_open(path) : -ENOMEM;
 	ret = file.directory_fd < 0 ? file.directory_fd : check_free(&file);
 	if (ret == 0)
 		ret = open_stream(&file);

@@ -2,22 +2,24 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/own-link.h"
+#include "base/parent-directory.h"
 
-int own_link_look(const char *path, const char *target, enum own_link_state *ret_state)
+static int look_in(int directory, const char *name, const char *target,
+		   enum own_link_state *ret_state)
 {
 	char found[PATH_MAX];
 	ssize_t length;
 
-	length = readlink(path, found, sizeof(found));
+	length = readlinkat(directory, name, found, sizeof(found));
 	if (length >= 0) {
 		bool is_ours = (size_t)length == strlen(target) &&
 			       memcmp(found, target, length) == 0;
@@ -37,46 +39,35 @@ int own_link_look(const char *path, const char *target, enum own_link_state *ret
 	}
 }
 
-/* Whatever the umask is. */
-static int make_directory(const char *path)
+int own_link_look(const char *path, const char *target, enum own_link_state *ret_state)
 {
-	if (mkdir(path, 0755) == 0)
-		return chmod(path, 0755) < 0 ? -errno : 0;
-	return errno == EEXIST ? 0 : -errno;
-}
+	CLEANUP_CLOSE int directory = parent_directory_open(path);
 
-static int make_directories_above(const char *path)
-{
-	CLEANUP_FREE char *above = strdup(path);
-
-	if (!above)
-		return -ENOMEM;
-	for (char *end = strchr(above + 1, '/'); end; end = strchr(end + 1, '/')) {
-		int ret;
-
-		*end = '\0';
-		ret = make_directory(above);
-		if (ret < 0)
-			return ret;
-		*end = '/';
-	}
+	if (directory >= 0)
+		return look_in(directory, path_last_component(path), target, ret_state);
+	if (directory != -ENOENT)
+		return directory;
+	*ret_state = OWN_LINK_ABSENT;
 	return 0;
 }
 
 int own_link_make(const char *path, const char *target)
 {
+	CLEANUP_CLOSE int directory = parent_directory_make(path);
+	const char *name = path_last_component(path);
 	enum own_link_state state;
 	int ret;
 
-	ret = own_link_look(path, target, &state);
-	if (ret < 0 || state == OWN_LINK_PRESENT)
-		return ret;
-	if (state == OWN_LINK_TAKEN)
-		return -EEXIST;
-	ret = make_directories_above(path);
+	if (directory < 0)
+		return directory;
+	if (symlinkat(target, directory, name) == 0)
+		return 1;
+	if (errno != EEXIST)
+		return -errno;
+	ret = look_in(directory, name, target, &state);
 	if (ret < 0)
 		return ret;
-	return symlink(target, path) < 0 ? -errno : 0;
+	return state == OWN_LINK_PRESENT ? 0 : -EEXIST;
 }
 
 /* Others may have put something there, or removed it. */
@@ -85,28 +76,47 @@ static void remove_empty_above(const char *path, unsigned int directories)
 	CLEANUP_FREE char *above = strdup(path);
 
 	while (above && directories--) {
+		CLEANUP_CLOSE int directory = -1;
 		char *end = strrchr(above, '/');
 
 		if (!end || end == above)
 			return;
 		*end = '\0';
-		if (rmdir(above) < 0)
+		directory = parent_directory_open(above);
+		if (directory < 0 ||
+		    unlinkat(directory, path_last_component(above), AT_REMOVEDIR) < 0)
 			return;
 	}
 }
 
-int own_link_remove(const char *path, const char *target, unsigned int directories)
+/* Returns 1 if there was one. */
+static int remove_from(int directory, const char *name, const char *target)
 {
 	enum own_link_state state;
 	int ret;
 
-	ret = own_link_look(path, target, &state);
+	ret = look_in(directory, name, target, &state);
 	if (ret < 0 || state == OWN_LINK_ABSENT)
 		return ret;
 	if (state == OWN_LINK_TAKEN)
 		return -EEXIST;
-	if (unlink(path) < 0 && errno != ENOENT)
-		return -errno;
-	remove_empty_above(path, directories);
-	return 0;
+	if (unlinkat(directory, name, 0) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return 1;
+}
+
+int own_link_remove(const char *path, const char *target, unsigned int directories)
+{
+	CLEANUP_CLOSE int directory = parent_directory_open(path);
+	int ret;
+
+	/* Where a file is in the place of a directory, there is no link either. */
+	if (directory == -ENOENT || directory == -ENOTDIR)
+		return 0;
+	if (directory < 0)
+		return directory;
+	ret = remove_from(directory, path_last_component(path), target);
+	if (ret > 0)
+		remove_empty_above(path, directories);
+	return ret < 0 ? ret : 0;
 }

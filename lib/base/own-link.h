@@ -4,7 +4,8 @@
 
 /*
  * Symbolic links to our own files, in directories where others have files as well. A link is ours if
- * it has exactly the TARGET that we give it. Rest on readlink(2), symlink(2) and unlink(2).
+ * it has exactly the TARGET that we give it. PATH is looked up as parent_directory_open() does it.
+ * Rest on readlink(2), symlink(2) and unlink(2).
  */
 
 enum own_link_state {
@@ -18,8 +19,8 @@ enum own_link_state {
 int own_link_look(const char *path, const char *target, enum own_link_state *ret_state);
 
 /*
- * Make a link at PATH, and the directories above it that are missing, which everybody can read.
- * Returns 0; -EEXIST if the name is taken; or as mkdir(2) and symlink(2).
+ * Make a link at PATH, and the directories above it that are missing. Returns 1; 0 if there is one;
+ * -EEXIST if the name is taken; or a negative errno as mkdir(2) and symlink(2).
  */
 int own_link_make(const char *path, const char *target);
 

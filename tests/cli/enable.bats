@@ -106,11 +106,27 @@ expect_line_of_status() {
     [ "$(enabled_path)" = null ]
 }
 
-@test "what cannot be made leaves nothing" {
-    mount -o remount,ro /etc/bash_completion.d
+@test "what cannot be made leaves nothing, but for what was there before" {
+    mount -o remount,ro /usr/local/bin
     run -1 --separate-stderr "$PACKAGED" enable
-    [ "$stderr" = "ERROR: cannot make the link '$STARTUP': Read-only file system" ]
+    [ "$stderr" = "ERROR: cannot make the link '$LINK': Read-only file system" ]
     expect_no_links
+
+    ln -s "$DATA/btrfs-front-end" "$STARTUP"
+    run -1 "$PACKAGED" enable
+    [ "$(find /usr/local/bin /usr/local/share /etc/bash_completion.d ! -type d)" = "$STARTUP" ]
+}
+
+@test "another user's link on the way is not followed" {
+    mkdir -m 755 "$BATS_TEST_TMPDIR/elsewhere"
+    ln -s "$BATS_TEST_TMPDIR/elsewhere" /usr/local/share/bash-completion
+    chown -h 65534 /usr/local/share/bash-completion
+    run -1 --separate-stderr "$PACKAGED" enable
+    [ "$stderr" = "ERROR: cannot make the link '$COMPLETION': Invalid cross-device link" ]
+    [ -z "$(find "$BATS_TEST_TMPDIR/elsewhere" -mindepth 1)" ]
+    chown -h 0 /usr/local/share/bash-completion
+    run -0 "$PACKAGED" enable
+    [ -L "$BATS_TEST_TMPDIR/elsewhere/completions/btrfs" ]
 }
 
 @test "what cannot be removed is an error, and the rest is removed" {
@@ -127,14 +143,14 @@ expect_line_of_status() {
     cp "$PACKAGED" "$program"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$program"
     run -1 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$program" enable
-    [ "$stderr" = "ERROR: cannot make the link '$LINK': Permission denied" ]
+    [ "$stderr" = "ERROR: cannot make the link '$STARTUP': Permission denied" ]
     expect_no_links
 }
 
 @test "without the front end there is nothing to enable" {
     rm "$TARGET"
     run -1 --separate-stderr "$PACKAGED" enable
-    [ "$stderr" = "ERROR: there is no front end '$TARGET': No such file or directory" ]
+    [ "$stderr" = "ERROR: is not installed: '$TARGET'" ]
     expect_no_links
 }
 
