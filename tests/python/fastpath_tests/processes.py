@@ -36,15 +36,21 @@ def signals_later():
     came = []
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     handlers = {number: handler for number, handler in handlers.items() if handler != signal.SIG_IGN}
-    for number in handlers:
-        signal.signal(number, lambda number, _: came.append(number))
+    handle({number: lambda number, _: came.append(number) for number in handlers})
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        handle(handlers)
         if came:
             signal.raise_signal(came[0])
+
+
+def handle(handlers):
+    """All of them, or a signal in between would find some."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, handlers)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def undo(function, *arguments):
