@@ -97,25 +97,6 @@ static bool check_targets(void)
 	return true;
 }
 
-/* Nothing is made before all of it can be. Returns whether it can. */
-static bool check_links(void)
-{
-	bool is_free = true;
-
-	for (size_t i = 0; i < front_end_link_count; i++) {
-		const struct front_end_link *link = &front_end_links[i];
-		enum own_link_state state;
-		int ret;
-
-		ret = own_link_look(link->path, link->target, &state);
-		if (ret == 0 && state != OWN_LINK_TAKEN)
-			continue;
-		error_path("cannot make the link", link->path, ret < 0 ? ret : -EEXIST);
-		is_free = false;
-	}
-	return is_free;
-}
-
 /* Removes those that were MADE by this call. */
 static void remove_links(const bool made[])
 {
@@ -189,7 +170,7 @@ int enable_run(int argc, char **argv, struct global_options *global)
 	}
 	if (!check_targets())
 		return STATUS_ERROR;
-	if (!check_links() || make_links_undisturbed() < 0)
+	if (make_links_undisturbed() < 0)
 		return STATUS_ERROR;
 	tell_enabled(global);
 	return STATUS_OK;
