@@ -17,28 +17,14 @@
 #include "ui/json.h"
 #include "ui/message.h"
 
-struct arguments {
-	struct global_options *global;
-	int argument_count;
-};
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
-
 	(void)text;
 	switch (key) {
-	case ARGP_KEY_ARG:
-		arguments->argument_count++;
-		return 0;
-	case ARGP_KEY_END:
-		if (!arguments->argument_count)
-			return 0;
-		fprintf(stderr, "%s: no arguments expected, %d given\n", state->name,
-			arguments->argument_count);
-		return EINVAL;
+	case ARGP_KEY_ARGS:
+		return expect_no_arguments(state, state->argc - state->next);
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = arguments->global;
+		state->child_inputs[0] = state->input;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -57,17 +43,6 @@ static const struct argp disable_argp = {
 	.children = global_argp_children,
 	.doc = "Let calls of btrfs reach btrfs-progs again. Needs root.",
 };
-
-/* Returns the status to end with, or -1: go on. */
-static int read_arguments(const struct argp *argp, int argc, char **argv,
-			  struct global_options *global)
-{
-	struct arguments arguments = { .global = global };
-
-	if (options_parse(argp, argc, argv, 0, &arguments))
-		return STATUS_ERROR;
-	return global->done ? STATUS_OK : -1;
-}
 
 static void json_result(const char *command)
 {
@@ -160,17 +135,12 @@ static void tell_enabled(const struct global_options *global)
 
 int enable_run(int argc, char **argv, struct global_options *global)
 {
-	int status = read_arguments(&enable_argp, argc, argv, global);
-
-	if (status >= 0)
-		return status;
-	if (front_end_is_fixed) {
-		tell_enabled(global);
-		return STATUS_OK;
-	}
-	if (!check_targets())
+	if (options_parse(&enable_argp, argc, argv, 0, global))
 		return STATUS_ERROR;
-	if (make_links_undisturbed() < 0)
+	if (global->done)
+		return STATUS_OK;
+	/* There are no links where the front end is fixed. */
+	if (!check_targets() || make_links_undisturbed() < 0)
 		return STATUS_ERROR;
 	tell_enabled(global);
 	return STATUS_OK;
@@ -194,11 +164,12 @@ static bool remove_link(const struct front_end_link *link)
 
 int disable_run(int argc, char **argv, struct global_options *global)
 {
-	int status = read_arguments(&disable_argp, argc, argv, global);
 	bool is_removed = true;
 
-	if (status >= 0)
-		return status;
+	if (options_parse(&disable_argp, argc, argv, 0, global))
+		return STATUS_ERROR;
+	if (global->done)
+		return STATUS_OK;
 	if (front_end_is_fixed) {
 		error("the front end was installed as '%s': uninstall it to have btrfs-progs alone",
 		      front_end_path);

@@ -48,15 +48,6 @@ static const struct argp_option option_list[] = {
 	{ 0 },
 };
 
-static error_t check_arguments(const struct arguments *arguments, const struct argp_state *state)
-{
-	if (arguments->path_count <= 1)
-		return 0;
-	fprintf(stderr, "%s: 1 argument at most expected, %d given\n", state->name,
-		arguments->path_count);
-	return EINVAL;
-}
-
 static error_t parse(int key, char *text, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
@@ -73,7 +64,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->path_count++;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments, state);
+		return expect_one_argument_at_most(state, arguments->path_count);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = arguments->global;
 		return 0;

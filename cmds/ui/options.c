@@ -78,12 +78,25 @@ error_t parse_count(const char *option, const char *text, uint64_t most, uint64_
 	return 0;
 }
 
+static error_t refuse_count(const struct argp_state *state, const char *expected, int count)
+{
+	fprintf(stderr, "%s: %s expected, %d given\n", state->name, expected, count);
+	return EINVAL;
+}
+
 error_t expect_one_argument(const struct argp_state *state, int count)
 {
-	if (count == 1)
-		return 0;
-	fprintf(stderr, "%s: exactly 1 argument expected, %d given\n", state->name, count);
-	return EINVAL;
+	return count == 1 ? 0 : refuse_count(state, "exactly 1 argument", count);
+}
+
+error_t expect_one_argument_at_most(const struct argp_state *state, int count)
+{
+	return count <= 1 ? 0 : refuse_count(state, "1 argument at most", count);
+}
+
+error_t expect_no_arguments(const struct argp_state *state, int count)
+{
+	return count == 0 ? 0 : refuse_count(state, "no arguments", count);
 }
 
 static error_t parse_format(struct global_options *global, const char *format)

@@ -27,8 +27,10 @@ extern const struct argp_child global_argp_children[];
 /* Parse the number that OPTION takes, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
 error_t parse_count(const char *option, const char *text, uint64_t most, uint64_t *ret_count);
 
-/* Check that a command has 1 argument. Returns 0, or EINVAL after printing an error. */
+/* Check how many arguments a command has. Return 0, or EINVAL after printing an error. */
 error_t expect_one_argument(const struct argp_state *state, int count);
+error_t expect_one_argument_at_most(const struct argp_state *state, int count);
+error_t expect_no_arguments(const struct argp_state *state, int count);
 
 /*
  * Parses the command line with ARGP and the FLAGS of argp_parse(). An error does not end the
