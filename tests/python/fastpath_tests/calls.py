@@ -139,6 +139,12 @@ def sync_file_system(fd):
     fcntl.ioctl(fd, BTRFS_IOC_SYNC)
 
 
+def commit(path):
+    """The file system at PATH alone: what runs beside this may count the commits of another one."""
+    with opened(path) as fd:
+        sync_file_system(fd)
+
+
 def tree_of(fd):
     """The id of the subvolume that FD is in."""
     request = bytearray(struct.pack("=QQ", 0, FIRST_FREE_OBJECTID) + bytes(4080))

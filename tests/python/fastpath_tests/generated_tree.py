@@ -300,10 +300,8 @@ def overwrite_some(tree, directory, tail):
 
 
 def commit(tree, directory):
-    """Without it several changes are of one transaction, the snapshot's too. This file system alone: what runs beside
-    this may count the commits of another one.
-    """
-    btrfs("filesystem", "sync", tree.path(directory))
+    """Without it several changes are of one transaction, the snapshot's too."""
+    calls.commit(tree.path(directory))
 
 
 def snapshot(tree, source, target, *options):
@@ -344,7 +342,7 @@ def make_tree(tree):
     overwrite_some(tree, b"data", 1)
     make_files(tree, b"data/folder", 1)
     # This sync wakes the cleaner too, which would take its time otherwise.
-    btrfs("filesystem", "sync", tree.root)
+    calls.commit(tree.root)
     btrfs("subvolume", "sync", "-s", "1", tree.root)
 
 
