@@ -19,7 +19,7 @@ write_patch() {
 
     shift 2
     {
-        printf '%s\n' "From: btrfs-fastpath <btrfs-fastpath@localhost>" "Subject: btrfs: ${word%.patch}" \
+        printf '%s\n' "From: btrfs-fastpath <maintainers@btrfs-fastpath.invalid>" "Subject: btrfs: ${word%.patch}" \
             "Origin: vendor" "$@" "Fastpath-Feature: $feature" "Fastpath-Base: 6.1" "" "It is slow." "---" \
             "--- a/fs/btrfs/file.c" "+++ b/fs/btrfs/file.c" "@@ -1 +1 @@" "-slow" "+fast"
     } >"$FASTPATH_KERNEL_DIR/6.1/$name"
