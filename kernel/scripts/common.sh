@@ -52,6 +52,18 @@ read_base() {
     . "$kernel_dir/bases/$base.conf"
 }
 
+# base_of_release RELEASE: the base whose series of releases it is, if there is one
+base_of_release() {
+    local name
+
+    for name in $(list_bases); do
+        read_base "$name"
+        case $1 in
+        "$kernel_series" | "$kernel_series"[!0-9]*) echo "$name" && return ;;
+        esac
+    done
+}
+
 # status_column NUMBER: what STATUS.tsv has there, each once, a line each
 status_column() {
     awk -F '\t' -v column="$1" 'NR > 1 && !seen[$column]++ { print $column }' "$kernel_dir/STATUS.tsv"
@@ -198,13 +210,40 @@ contains() {
     return 1
 }
 
-# list_patches DIR: the paths of the patches in DIR/series, in order; none without a series
+# is_earlier VERSION OTHER: 6.1.9 is earlier than 6.1.10
+is_earlier() {
+    [ "$1" != "$2" ] && printf '%s\n' "$1" "$2" | sort --check=silent --version-sort
+}
+
+# variant_folders DIR: DIR/before-X, which have patches as kernels earlier than X need them, the earliest X first
+variant_folders() {
+    find "$1" -mindepth 1 -maxdepth 1 -type d -name 'before-*' | sort --version-sort
+}
+
+# folders_for DIR [VERSION]: where the patches for a kernel VERSION are looked for, in order
+folders_for() {
+    local folder
+
+    if [ -n "${2-}" ]; then
+        variant_folders "$1" | while read -r folder; do
+            ! is_earlier "$2" "${folder##*/before-}" || printf '%s\n' "$folder"
+        done
+    fi
+    printf '%s\n' "$1"
+}
+
+# list_patches DIR [VERSION]: the paths of the patches in DIR/series, in order; none without a series. For a kernel VERSION
+# its variants take the place of those that have some.
 list_patches() {
-    local name
+    local name folder folders
 
     [ -f "$1/series" ] || return 0
+    mapfile -t folders < <(folders_for "$@")
     while read -r name; do
-        printf '%s\n' "$1/$name"
+        for folder in "${folders[@]}"; do
+            [ ! -e "$folder/$name" ] || break
+        done
+        printf '%s\n' "$folder/$name"
     done < <(read_series "$1")
 }
 

@@ -260,6 +260,84 @@ add_count() {
         "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
 }
 
+# add_variant RELEASE NAME SED-SCRIPT: the patch of the series, changed by the script, for what is before the release
+add_variant() {
+    mkdir -p "$FASTPATH_KERNEL_DIR/6.1/before-$1"
+    sed "$3" "$FASTPATH_KERNEL_DIR/6.1/$2" >"$FASTPATH_KERNEL_DIR/6.1/before-$1/$2"
+}
+
+# row_of VERSION: what 5001 makes of a source of that version
+row_of() {
+    rm -r "$TREE"
+    write_source "$1"
+    apply
+    [ "$status" -eq 0 ] || fail "$output"
+    sed -n 's/^row five and //p' "$TREE/fs/btrfs/two.c"
+}
+
+@test "apply: the variant that an earlier release needs" {
+    add_variant 6.1.5 5001-row-five.patch 's/half/third/'
+    add_variant 6.1.10 5001-row-five.patch 's/half/quarter/'
+    [ "$(row_of 6.1.4)" = "a third" ]
+    [ "$(row_of 6.1.5)" = "a quarter" ]
+    [ "$(row_of 6.1.9)" = "a quarter" ]
+    [ "$(row_of 6.1.10)" = "a half" ]
+    [ "$(row_of 6.1.100)" = "a half" ]
+}
+
+@test "apply: where the next release has no variant, that of a later one" {
+    add_variant 6.1.5 1002-line-ten-again.patch 's/TEN/tenth/'
+    add_variant 6.1.10 5001-row-five.patch 's/half/quarter/'
+    [ "$(row_of 6.1.4)" = "a quarter" ]
+    has "line tenth" one.c
+    [ "$(row_of 6.1.5)" = "a quarter" ]
+    has "line TEN" one.c
+}
+
+@test "apply: --revert takes a variant out, and --without leaves it out" {
+    write_source 6.1.4
+    sed -i 's/^row 6$/row six/' "$TREE/fs/btrfs/two.c"
+    rm -r pristine
+    cp -r "$TREE" pristine
+    add_variant 6.1.5 5001-row-five.patch 's/^ row 6$/ row six/'
+    add_variant 6.1.5 1001-line-ten.patch 's/It is slow/It is very slow/'
+    warning="WARNING: '$TREE' is Linux 6.1.4, the patches were made for 6.1.5"
+    apply --without fiemap-leaf --dry-run
+    expect 0 "$warning" "would apply 5001-row-five.patch"
+    apply
+    expect 0 "$warning" "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
+    has "row five and a half" two.c
+    apply
+    expect 0 "$warning" "already applied 1001-line-ten.patch" "already applied 1002-line-ten-again.patch" \
+        "already applied 5001-row-five.patch"
+    apply --revert
+    expect 0 "$warning" "not applied 4001-row-twenty.patch" "reverted 5001-row-five.patch" \
+        "reverted 1002-line-ten-again.patch" "reverted 1001-line-ten.patch"
+    unchanged
+}
+
+@test "apply: a variant of a control patch" {
+    write_source 6.1.4
+    mkdir "$FASTPATH_KERNEL_DIR/control/6.1/before-6.1.5"
+    sed 's/^-row 20$/-row 20\n+row twenty/; s/,6 +18/,7 +18/; s/+18,6/+18,7/; s/+17,6/+17,7/' \
+        "$FASTPATH_KERNEL_DIR/control/6.1/4001-row-twenty.patch" \
+        >"$FASTPATH_KERNEL_DIR/control/6.1/before-6.1.5/4001-row-twenty.patch"
+    apply --control send-reada
+    [ "$status" -eq 0 ] || fail "$output"
+    has "row twenty" two.c
+}
+
+@test "apply: a variant that does not fit leaves the source as it was" {
+    write_source 6.1.4
+    rm -r pristine
+    cp -r "$TREE" pristine
+    add_variant 6.1.5 5001-row-five.patch 's/^ row 6$/ row six/'
+    apply
+    [ "$status" -eq 1 ]
+    [[ ${lines[1]} == "ERROR: 5001-row-five.patch does not fit '$TREE': fs/btrfs/two.c: hunk #1 at line 3" ]] || fail "$output"
+    unchanged
+}
+
 @test "apply: a patch may have moved, but not changed its neighbours" {
     sed -i '1i one more' "$TREE/fs/btrfs/one.c"
     apply

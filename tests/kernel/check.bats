@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# check --headers, on the patches that are there, and on three of its own with faults in their headers.
+# check --headers, on the patches that are there, and on three of its own with faults in their headers. check --shipped, on
+# sources of its own.
 
 # bats runs each test in a subshell, which is what it should do
 # shellcheck disable=SC2030,SC2031
@@ -119,4 +120,153 @@ finds() {
     PATH=$(dirname "$(command -v sed)"):/bin HOME=/nonexistent run "$CHECK" --headers 6.1
     [ "$status" -eq 0 ]
     [ ! -e /nonexistent ]
+}
+
+# write_variant FOLDER NAME SED-SCRIPT: what the script makes of the patch in the series, in FOLDER
+write_variant() {
+    mkdir -p "$FASTPATH_KERNEL_DIR/6.1/$1"
+    sed "$3" "$FASTPATH_KERNEL_DIR/6.1/$2" >"$FASTPATH_KERNEL_DIR/6.1/$1/$2"
+}
+
+# expect_finding TEXT FINDING: the last run has it, and no other
+expect_finding() {
+    # shellcheck disable=SC2154 # bats' run sets them
+    if [ "$status" -ne 1 ] || [ "$(grep -c '^not ok' <<<"$output")" -ne 1 ] ||
+        ! grep -A 1 "^not ok .*: $1\$" <<<"$output" | grep -qxF "# $2"; then
+        printf '%s\n' "status $status, and not 'not ok: $1' with '$2' alone in:" "$output" >&2
+        return 1
+    fi
+}
+
+@test "check --headers: the headers of variants" {
+    write_variant before-6.1.4 3001-log.patch 's/^+fast/+faster/'
+    run "$CHECK" --headers 6.1
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
+    [[ $output == *": before-6.1.4/3001-log.patch: headers"* ]]
+    sed -i 's/^Fastpath-Base: .*/Fastpath-Base: 6.1.4/' "$FASTPATH_KERNEL_DIR/6.1/before-6.1.4/3001-log.patch"
+    run "$CHECK" --headers 6.1
+    expect_finding "before-6.1.4/3001-log.patch: headers" "Fastpath-Base: expected '6\.1', found '6.1.4'"
+}
+
+@test "check --headers: a variant of no patch" {
+    write_variant before-6.1.4 3001-log.patch 's/^+fast/+faster/'
+    mv "$FASTPATH_KERNEL_DIR/6.1/before-6.1.4/3001-log.patch" "$FASTPATH_KERNEL_DIR/6.1/before-6.1.4/3002-log.patch"
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/before-6.1.4 has variants" "not the name of a patch in the series: 3002-log.patch"
+}
+
+@test "check --headers: a variant that is none" {
+    write_variant before-6.1.4 3001-log.patch 's/^It is slow/It is very slow/'
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/before-6.1.4 has variants" "changes the same as the patch in the series: 3001-log.patch"
+}
+
+@test "check --headers: variants for no release of the base" {
+    write_variant before-6.2 3001-log.patch 's/^+fast/+faster/'
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/before-6.2 has variants" "no release of 6.1: before-6.2"
+}
+
+# prepare_shipped: the scripts with another fetch, which knows the versions in $SOURCES, and of these has what is a folder there
+prepare_shipped() {
+    SOURCES=$BATS_TEST_TMPDIR/sources
+    SCRIPTS=$BATS_TEST_TMPDIR/scripts
+    mkdir -p "$SOURCES" "$SCRIPTS"
+    cp "$top_srcdir"/kernel/scripts/{apply,check,common.sh} "$SCRIPTS"
+    cat >"$SCRIPTS/fetch" <<TEXT
+#!/bin/bash
+if [ "\$1" = --list ]; then ls -r "$SOURCES"; exit "\${LIST_STATUS-0}"; fi
+[ -d "$SOURCES/\$2" ] || exit "\$(cat "$SOURCES/\$2")"
+echo "$SOURCES/\$2"
+TEXT
+    chmod +x "$SCRIPTS/fetch"
+    rm -r "$FASTPATH_KERNEL_DIR/6.1"
+    mkdir "$FASTPATH_KERNEL_DIR/6.1"
+    write_patch 3001-log.patch log-dir
+    write_source 6.1.5-1 slow
+    write_source 6.1.4-1 slow
+}
+
+# write_source VERSION LINE
+write_source() {
+    local release=${1%-*}
+
+    mkdir -p "$SOURCES/$1/fs/btrfs"
+    printf 'VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = %s\nEXTRAVERSION =\n' "${release##*.}" >"$SOURCES/$1/Makefile"
+    echo "$2" >"$SOURCES/$1/fs/btrfs/file.c"
+}
+
+check_shipped() {
+    # shellcheck disable=SC2031 # setup sets it
+    TMPDIR=$BATS_TEST_TMPDIR run "$SCRIPTS/check" --shipped --no-build 6.1
+}
+
+@test "check --shipped: the series fits every version" {
+    prepare_shipped
+    check_shipped
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
+    [ "$(grep -c 'the series fits$' <<<"$output")" -eq 2 ]
+    # the sources stay as they are
+    grep -qx slow "$SOURCES/6.1.4-1/fs/btrfs/file.c"
+}
+
+@test "check --shipped: a version that the series does not fit" {
+    prepare_shipped
+    write_source 6.1.4-1 slower
+    check_shipped
+    [ "$status" -eq 1 ]
+    grep -q '^ok .*: 6.1.5-1: the series fits$' <<<"$output"
+    grep -q '^not ok .*: 6.1.4-1: the series fits$' <<<"$output"
+    grep -q '^# ERROR: 3001-log.patch does not fit ' <<<"$output"
+    write_variant before-6.1.5 3001-log.patch 's/^-slow/-slower/'
+    check_shipped
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
+    grep -q '^ok .*: 6.1.4-1: it needs its variants$' <<<"$output"
+}
+
+@test "check --shipped: a variant that is not needed" {
+    prepare_shipped
+    write_variant before-6.1.5 3001-log.patch 's/^+fast/+faster/'
+    check_shipped
+    expect_finding "6.1.4-1: it needs its variants" "fits without the variant: 3001-log.patch"
+}
+
+@test "check --shipped: a version that is gone, and one that cannot be fetched" {
+    prepare_shipped
+    echo 3 >"$SOURCES/6.1.3-1"
+    check_shipped
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
+    grep -q '^ok .*: 6.1.3-1 # SKIP ' <<<"$output"
+    echo 1 >"$SOURCES/6.1.3-1"
+    check_shipped
+    expect_finding "6.1.3-1: there is a source" "exit status 1"
+    rm "$SOURCES/6.1.3-1"
+    # without the newest one nothing is known
+    echo 3 >"$SOURCES/6.1.6-1"
+    check_shipped
+    expect_finding "6.1.6-1: there is a source" "exit status 1"
+}
+
+@test "check --shipped: no versions at all" {
+    prepare_shipped
+    rm -r "${SOURCES:?}"/*
+    check_shipped
+    expect_finding "versions: " "the package sources have no "
+}
+
+@test "check --shipped: versions can be missing" {
+    prepare_shipped
+    LIST_STATUS=4 check_shipped
+    expect_finding "all package sources can be read" "fetch --list ended with status 4: versions can be missing"
+    # it goes on with those that are listed
+    [ "$(grep -c '^ok .*: the series fits$' <<<"$output")" -eq 2 ]
+}
+
+@test "check --shipped: options that do not go with it" {
+    run "$CHECK" --shipped --headers
+    [ "$status" -eq 1 ]
+    [[ ${lines[0]} == "ERROR: --shipped "* ]]
+    run "$CHECK" --no-build
+    [ "$status" -eq 1 ]
+    [[ ${lines[0]} == "ERROR: --no-build is for --shipped" ]]
 }

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# fetch, with an apt that knows a few versions of a source package and has all but one of them.
+
+# bats runs each test in a subshell, which is what it should do
+# shellcheck disable=SC2030,SC2031
+bats_require_minimum_version 1.5.0
+
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+FETCH=$top_srcdir/kernel/scripts/fetch
+export LC_ALL=C.UTF-8
+
+# write_command NAME: what it does is on standard input
+write_command() {
+    {
+        echo '#!/bin/bash'
+        cat
+    } >"$BATS_TEST_TMPDIR/bin/$1"
+    chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+}
+
+setup() {
+    export FASTPATH_KERNEL_DIR=$BATS_TEST_TMPDIR/kernel XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
+    export PATH=$BATS_TEST_TMPDIR/bin:$PATH CALLS=$BATS_TEST_TMPDIR/calls
+    mkdir -p "$FASTPATH_KERNEL_DIR/bases" "$BATS_TEST_TMPDIR/bin"
+    printf 'suite=bookworm\nsource_package=linux-source-6.1\nsource_version=6.1.5-2\nsource_sha256=%s\nkernel_series=6.1\n' \
+        "$(printf 'package %s\n' 6.1.5-2 | sha256sum | cut -d ' ' -f 1)" >"$FASTPATH_KERNEL_DIR/bases/6.1.conf"
+    sed -n -e 1p -e '/\t6\.1\t/p' "$top_srcdir/kernel/STATUS.tsv" >"$FASTPATH_KERNEL_DIR/STATUS.tsv"
+    ln -s /bin/true "$BATS_TEST_TMPDIR/bin/xz"
+    # one version in two suites
+    write_command apt-cache <<'TEXT'
+for version in 6.1.6-1 6.1.5-2 6.1.5-2 6.1.4-1~deb12u1 6.1.3-1; do
+    echo " $2 | $version | somewhere"
+done
+TEXT
+    write_command apt-get <<'TEXT'
+case "$2 $3" in
+update*) printf '%s' "${UPDATE_SAYS-}" >&2; exit "${UPDATE_STATUS-0}" ;;
+"download linux-source-6.1=6.1.3-1") echo "E: Failed to fetch it  404  Not Found" >&2; exit 100 ;;
+"download linux-source-6.1=6.1.6-1") echo "E: Connection timed out" >&2; exit 100 ;;
+download*) echo "package ${3#*=}" >"linux-source-6.1_${3#*=}_all.deb"; echo "$3" >>"$CALLS" ;;
+esac
+TEXT
+    # a package is unpacked to the source of its release
+    write_command dpkg-deb <<'TEXT'
+read -r _ version <"$2"
+mkdir -p "$3/usr/src/linux/fs/btrfs"
+printf 'VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = %s\n' "$(sed -E 's/^6\.1\.([0-9]+).*/\1/' <<<"$version")" \
+    >"$3/usr/src/linux/Makefile"
+touch "$3/usr/src/linux/fs/btrfs/ctree.c"
+tar -C "$3/usr/src" -cf "$3/usr/src/linux-source-6.1.tar.xz" linux
+TEXT
+}
+
+teardown() {
+    if compgen -G "$XDG_CACHE_HOME/btrfs-fastpath/source/btrfs-fastpath.*"; then return 1; fi
+}
+
+# fetch ARGUMENT...: run by bats, without what it says on the way
+fetch() {
+    run --separate-stderr "$FETCH" "$@"
+}
+
+@test "fetch --list: each version once, the newest first" {
+    fetch --list 6.1
+    # shellcheck disable=SC2154 # bats' run sets them
+    [ "$status" -eq 0 ]
+    # shellcheck disable=SC2154
+    [ "$output" = $'6.1.6-1\n6.1.5-2\n6.1.4-1~deb12u1\n6.1.3-1' ]
+}
+
+# apt_update_fails LINE...: what it says then
+apt_update_fails() {
+    UPDATE_SAYS=$(printf '%s\n' "$@") UPDATE_STATUS=100
+    export UPDATE_SAYS UPDATE_STATUS
+}
+
+@test "fetch --list: a package source that cannot be read" {
+    local unread='E: Failed to fetch somewhere/InRelease  Unable to connect' lacking="E: The repository 'x' does not have a Release file."
+
+    apt_update_fails "$unread" "$lacking"
+    fetch --list 6.1
+    [ "$status" -eq 4 ]
+    [ "$output" = $'6.1.6-1\n6.1.5-2\n6.1.4-1~deb12u1\n6.1.3-1' ]
+    # shellcheck disable=SC2154
+    [[ $stderr == *"WARNING: not all package sources of bookworm can be read" ]]
+    # one that was killed has said nothing
+    apt_update_fails
+    fetch --list 6.1
+    [ "$status" -eq 4 ]
+    # a version that is found is enough for who asked for it
+    fetch 6.1
+    [ "$status" -eq 0 ]
+}
+
+@test "fetch --list: a suite that lacks one of the machine's parts" {
+    apt_update_fails "E: The repository 'x bookworm-backports Release' does not have a Release file."
+    fetch --list 6.1
+    [ "$status" -eq 0 ]
+    [ "$output" = $'6.1.6-1\n6.1.5-2\n6.1.4-1~deb12u1\n6.1.3-1' ]
+}
+
+# An apt that is not asked to would pass over what it cannot read.
+@test "fetch --list: apt is to fail at the first package source that it cannot read" {
+    write_command apt-get <<'TEXT'
+[[ " $* " == *" APT::Update::Error-Mode=any "* ]] || exit 0
+echo "E: Some index files failed to download." >&2
+exit 100
+TEXT
+    fetch --list 6.1
+    [ "$status" -eq 4 ]
+}
+
+@test "fetch --version: in a place of its own, and only once" {
+    fetch --version '6.1.4-1~deb12u1' 6.1
+    [ "$status" -eq 0 ]
+    [ "$output" = "$XDG_CACHE_HOME/btrfs-fastpath/source/6.1-6.1.4-1~deb12u1" ]
+    grep -qx 'SUBLEVEL = 4' "$output/Makefile"
+    fetch 6.1
+    [ "$output" = "$XDG_CACHE_HOME/btrfs-fastpath/source/6.1-6.1.5-2" ]
+    grep -qx 'SUBLEVEL = 5' "$output/Makefile"
+    fetch --version '6.1.4-1~deb12u1' 6.1
+    [ "$status" -eq 0 ]
+    [ "$(cat "$CALLS")" = $'linux-source-6.1=6.1.4-1~deb12u1\nlinux-source-6.1=6.1.5-2' ]
+}
+
+@test "fetch --version: the pinned one is checked as without it" {
+    sed -i 's/^source_sha256=./&0/' "$FASTPATH_KERNEL_DIR/bases/6.1.conf"
+    fetch --version 6.1.5-2 6.1
+    [ "$status" -eq 1 ]
+    # shellcheck disable=SC2154
+    [[ $stderr == *"is not what bases/6.1.conf describes"* ]]
+}
+
+@test "fetch --version: one that is not there, is gone, or cannot be had" {
+    fetch --version 6.1.7-1 6.1
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"ERROR: the package sources have no linux-source-6.1 6.1.7-1 (there are: 6.1.6-1 6.1.5-2 6.1.4-1~deb12u1 6.1.3-1)" ]]
+    fetch --version 6.1.3-1 6.1
+    [ "$status" -eq 3 ]
+    fetch --version 6.1.6-1 6.1
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"ERROR: cannot download linux-source-6.1 6.1.6-1" ]]
+    [ -z "$output" ]
+}
+
+@test "fetch: what is no version, and options that exclude each other" {
+    for version in ../6.1.4-1 '' 6.1/4 -6; do
+        fetch --version "$version" 6.1
+        [ "$status" -eq 1 ]
+        # shellcheck disable=SC2154
+        [ "${stderr_lines[0]}" = "ERROR: --version wants a version: '$version'" ]
+    done
+    fetch --version 6.1.4-1 --list 6.1
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[0]}" = "ERROR: only one of --tarball, --version and --list" ]
+}
