@@ -279,6 +279,15 @@ static bool shows_as_it_is(const char *word)
 	return escaped && strcmp(escaped, word) == 0;
 }
 
+/* Whether KEY is that of a known option without a letter. */
+static bool is_long_key(const struct known_options *known, int key)
+{
+	for (size_t i = 0; i < known->count; i++)
+		if (key > UCHAR_MAX && known->names[i].val == key)
+			return true;
+	return false;
+}
+
 /* Complains of an option that is not known and that argp would print byte for byte. */
 static error_t check_options(const struct argp *argp, const struct known_options *known, int argc,
 			     char **argv)
@@ -289,11 +298,16 @@ static error_t check_options(const struct argp *argp, const struct known_options
 	optind = 0;
 	opterr = 0;
 	while ((key = getopt_long(argc, argv, known->letters, known->names, NULL)) != -1) {
-		char letter[] = { '-', optopt, '\0' };
+		/* glibc takes a byte for a letter, and musl a character */
+		bool is_wide = optopt > UCHAR_MAX;
+		char letter[2 + MB_LEN_MAX];
 		const char *word = optopt ? letter : argv[optind - 1];
 
-		/* of a known one, which has more than a letter, argp prints the name it knows */
-		if (key != '?' || optopt > UCHAR_MAX || shows_as_it_is(word))
+		/* argp prints the name of an option that it knows */
+		if (key != '?' || is_long_key(known, optopt))
+			continue;
+		snprintf(letter, sizeof(letter), is_wide ? "-%lc" : "-%c", optopt);
+		if (!is_wide && shows_as_it_is(word))
 			continue;
 		error_value("unknown option", word, "%s", "");
 		argp_help(argp, stderr, ARGP_HELP_SEE, argv[0]);

@@ -9,7 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 #include "base/cleanup.h"
 #include "base/new-file.h"
@@ -147,7 +150,8 @@ static int change_name(const struct new_file *file)
 {
 	const int fd = file->directory_fd;
 
-	if (renameat2(fd, file->temporary, fd, file->name, RENAME_NOREPLACE) == 0)
+	/* Not every C library has a function for it. */
+	if (syscall(SYS_renameat2, fd, file->temporary, fd, file->name, RENAME_NOREPLACE) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -16,22 +15,8 @@
 #include <linux/openat2.h>
 
 #include "base/filesystem-type.h"
+#include "base/inode-identity.h"
 #include "base/open-beneath.h"
-
-/* Returns 0, or a negative errno. */
-static int mount_of(int fd, uint64_t *ret_mount)
-{
-	struct statx status;
-
-	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status))
-		return -errno;
-	/* Before Linux 5.8 there is no mount id; the device must do. */
-	if (status.stx_mask & STATX_MNT_ID)
-		*ret_mount = status.stx_mnt_id;
-	else
-		*ret_mount = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
-	return 0;
-}
 
 /* Returns 0, -EXDEV, or another negative errno. */
 static int check_same_mount(int fd, int other_fd)
@@ -39,9 +24,9 @@ static int check_same_mount(int fd, int other_fd)
 	uint64_t mount, other_mount;
 	int ret;
 
-	ret = mount_of(fd, &mount);
+	ret = mount_identity_of(fd, &mount);
 	if (ret == 0)
-		ret = mount_of(other_fd, &other_mount);
+		ret = mount_identity_of(other_fd, &other_mount);
 	if (ret < 0)
 		return ret;
 	return mount == other_mount ? 0 : -EXDEV;

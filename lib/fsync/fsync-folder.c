@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/inode-identity.h"
 #include "fsync/fsync-folder.h"
 
 #define MARK "btrfs-fastpath.log-stats"
@@ -109,13 +110,13 @@ static const char *mark_name(void)
 /* Of this very inode, so that a copy of the attribute is none. Returns 0 or a negative errno. */
 static int mark_of(int fd, char ret_mark[MARK_SIZE])
 {
-	struct statx status;
+	struct inode_identity identity;
+	int ret = inode_identity_of(fd, &identity);
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) < 0)
-		return -errno;
-	snprintf(ret_mark, MARK_SIZE, "%" PRIu64 " %" PRId64 ".%09" PRIu32,
-		 (uint64_t)status.stx_ino, (int64_t)status.stx_btime.tv_sec,
-		 status.stx_btime.tv_nsec);
+	if (ret < 0)
+		return ret;
+	snprintf(ret_mark, MARK_SIZE, "%" PRIu64 " %" PRId64 ".%09" PRIu32, identity.inode,
+		 identity.birth_s, identity.birth_ns);
 	return 0;
 }
 
@@ -150,7 +151,7 @@ static bool is_private(int fd)
 {
 	struct stat status;
 
-	return fstat(fd, &status) == 0 && (status.st_mode & ACCESSPERMS) == S_IRWXU;
+	return fstat(fd, &status) == 0 && (status.st_mode & 0777) == S_IRWXU;
 }
 
 /* -- removing -- */

@@ -19,7 +19,7 @@ struct feature_cost {
 struct probe_failure {
 	/* "cannot mount the image"; NULL: the run itself */
 	const char *step;
-	/* the error message of another program, unescaped, or "" */
+	/* what to tell of it, unescaped, such as the message of another program; or "" */
 	char said[PROBE_SAID_SIZE];
 };
 

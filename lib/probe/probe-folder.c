@@ -70,7 +70,7 @@ static int check_folder(const struct probe_folder *folder)
 	if (fstat(folder->fd, &status) < 0 || fstat(folder->parent_fd, &parent) < 0)
 		return -errno;
 	if (status.st_uid != geteuid() || status.st_dev != parent.st_dev ||
-	    (status.st_mode & ACCESSPERMS) != FOLDER_MODE)
+	    (status.st_mode & 0777) != FOLDER_MODE)
 		return -ESTALE;
 	ret = is_empty(folder->fd);
 	return ret == 0 ? -ESTALE : ret < 0 ? ret : 0;

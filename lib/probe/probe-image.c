@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,6 +16,7 @@
 
 #include <linux/loop.h>
 #include <linux/major.h>
+#include <linux/mount.h>
 
 #include "base/child-process.h"
 #include "base/cleanup.h"
@@ -150,9 +151,13 @@ static int make_filesystem(struct probe_image *image)
 	int ret;
 
 	ret = program_find("mkfs.btrfs", &program);
+	if (ret == -ENOENT) {
+		/* not every C library has a text for the error */
+		snprintf(image->failure->said, PROBE_SAID_SIZE, "not installed");
+		ret = -ENOPKG;
+	}
 	if (ret < 0)
-		return fail(image->failure, "cannot find mkfs.btrfs",
-			    ret == -ENOENT ? -ENOPKG : ret);
+		return fail(image->failure, "cannot find mkfs.btrfs", ret);
 	return run_mkfs(image, program);
 }
 
@@ -189,16 +194,20 @@ void probe_image_free(struct probe_image *image)
 
 /* -- the mount -- */
 
-/* Returns the descriptor of a mount that is attached nowhere, or a negative errno. */
+/*
+ * Not every C library has functions for these calls.
+ * Returns the descriptor of a mount that is attached nowhere, or a negative errno.
+ */
 static int mount_detached(const char *device)
 {
-	CLEANUP_CLOSE int context_fd = fsopen("btrfs", FSOPEN_CLOEXEC);
+	CLEANUP_CLOSE int context_fd = syscall(SYS_fsopen, "btrfs", FSOPEN_CLOEXEC);
 	int fd;
 
-	if (context_fd < 0 || fsconfig(context_fd, FSCONFIG_SET_STRING, "source", device, 0) < 0 ||
-	    fsconfig(context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+	if (context_fd < 0 ||
+	    syscall(SYS_fsconfig, context_fd, FSCONFIG_SET_STRING, "source", device, 0) < 0 ||
+	    syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
 		return -errno;
-	fd = fsmount(context_fd, FSMOUNT_CLOEXEC,
+	fd = syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC,
 		     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return fd < 0 ? -errno : fd;
 }

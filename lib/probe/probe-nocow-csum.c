@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 #include <btrfs/ctree.h>
 
@@ -58,13 +61,17 @@ static int forbid_copies(const struct probe_image *image, uint64_t inode)
 				      INODE_NODATACOW | INODE_NODATASUM);
 }
 
-/* A direct write that must not wait ends with the check: nothing is written. */
+/* A direct write that must not wait. Not every C library has a function for it. */
+static ssize_t write_at_once(int fd, const struct iovec *range)
+{
+	return syscall(SYS_pwritev2, fd, range, 1L, 0L, 0L, RWF_NOWAIT);
+}
+
+/* Such a write ends with the check: nothing is written. */
 static int try_writes(int fd, void *data)
 {
-	const struct iovec *range = data;
-
 	for (int i = 0; i < CHECKS; i++) {
-		if (pwritev2(fd, range, 1, 0, RWF_NOWAIT) >= 0)
+		if (write_at_once(fd, data) >= 0)
 			return -EPROTO;
 		if (errno != EAGAIN)
 			return -errno;

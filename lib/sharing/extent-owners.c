@@ -25,7 +25,7 @@ struct extent_owners {
 	uint64_t subvolid;
 	uint64_t inode;
 	struct record_sort *held;
-	/* tsearch() tree of struct extent_owner, and the same in order */
+	/* tsearch() tree of struct extent_owner, and the same in a list */
 	void *tree;
 	struct extent_owner **list;
 	size_t count;
@@ -112,28 +112,36 @@ static int compare_owners(const void *a, const void *b)
 	return (x->inode > y->inode) - (x->inode < y->inode);
 }
 
+/* Returns NULL without memory. */
+static struct extent_owner *add_owner(struct extent_owners *owners, const struct extent_owner *key)
+{
+	struct extent_owner **list = reallocarray(owners->list, owners->count + 1, sizeof(*list));
+	struct extent_owner *owner;
+
+	if (!list)
+		return NULL;
+	owners->list = list;
+	owner = malloc(sizeof(*owner));
+	if (!owner)
+		return NULL;
+	*owner = *key;
+	if (!tsearch(owner, &owners->tree, compare_owners)) {
+		free(owner);
+		return NULL;
+	}
+	list[owners->count++] = owner;
+	return owner;
+}
+
 static int credit_owner(struct extent_owners *owners, uint64_t subvolid, uint64_t inode,
 			uint64_t bytes)
 {
 	struct extent_owner key = { .subvolid = subvolid, .inode = inode };
-	struct extent_owner *owner;
-	void *node;
+	struct extent_owner *const *node = tfind(&key, &owners->tree, compare_owners);
+	struct extent_owner *owner = node ? *node : add_owner(owners, &key);
 
-	node = tfind(&key, &owners->tree, compare_owners);
-	if (!node) {
-		owner = malloc(sizeof(*owner));
-		if (!owner)
-			return -ENOMEM;
-		*owner = key;
-		node = tsearch(owner, &owners->tree, compare_owners);
-		if (!node) {
-			free(owner);
-			return -ENOMEM;
-		}
-		owners->count++;
-	}
-
-	owner = *(struct extent_owner **)node;
+	if (!owner)
+		return -ENOMEM;
 	owner->extent_count++;
 	owner->bytes = saturating_add(owner->bytes, bytes);
 	return 0;
@@ -210,14 +218,6 @@ static int resolve_extent(struct extent_owners *owners, struct backref_query *qu
 	return 0;
 }
 
-static void append_to_list(const void *node, VISIT which, void *closure)
-{
-	struct extent_owner ***next = closure;
-
-	if (which == postorder || which == leaf)
-		*(*next)++ = *(struct extent_owner *const *)node;
-}
-
 static int compare_bytes_falling(const void *a, const void *b)
 {
 	const struct extent_owner *x = *(struct extent_owner *const *)a;
@@ -226,19 +226,6 @@ static int compare_bytes_falling(const void *a, const void *b)
 	if (x->bytes != y->bytes)
 		return x->bytes < y->bytes ? 1 : -1;
 	return compare_owners(x, y);
-}
-
-static int make_list(struct extent_owners *owners)
-{
-	struct extent_owner **next;
-
-	owners->list = calloc(owners->count + 1, sizeof(struct extent_owner *));
-	if (!owners->list)
-		return -ENOMEM;
-	next = owners->list;
-	twalk_r(owners->tree, append_to_list, &next);
-	qsort(owners->list, owners->count, sizeof(struct extent_owner *), compare_bytes_falling);
-	return 0;
 }
 
 int extent_owners_sort(struct extent_owners *owners)
@@ -267,7 +254,9 @@ int extent_owners_resolve(struct extent_owners *owners, int fd, const struct ext
 	if (ret < 0)
 		return ret;
 
-	return make_list(owners);
+	if (owners->count)
+		qsort(owners->list, owners->count, sizeof(*owners->list), compare_bytes_falling);
+	return 0;
 }
 
 const struct extent_owner *const *extent_owners_list(const struct extent_owners *owners,

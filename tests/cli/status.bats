@@ -276,7 +276,7 @@ loops_below() {
     folder_with
     run --separate-stderr env PATH=/nowhere "$FASTPATH" -q --format json status --measure "$MNT/folder"
     [ "$status" -eq 1 ]
-    [[ $stderr == "ERROR: cannot measure send-reada in '$MNT/folder': cannot find mkfs.btrfs: Package not installed"* ]] || fail "$stderr"
+    [[ $stderr == "ERROR: cannot measure send-reada in '$MNT/folder': cannot find mkfs.btrfs: not installed"* ]] || fail "$stderr"
     expect_json '[.status.measured.features[] | select(.cost != null).feature] | join(" ")' \
         "fiemap-leaf seek-cache log-dir"
     expect_nothing_left

@@ -10,7 +10,10 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 static volatile sig_atomic_t ended;
 
@@ -29,7 +32,7 @@ int main(int argc, char **argv)
 	signal(SIGTERM, end);
 	/* an even number, so that all is at its place in the end */
 	while (!ended || count % 2) {
-		if (renameat2(AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE))
+		if (syscall(SYS_renameat2, AT_FDCWD, argv[1], AT_FDCWD, argv[2], RENAME_EXCHANGE))
 			err(EXIT_FAILURE, "exchange");
 		if (++count % 100 == 0 && write(STDOUT_FILENO, ".", 1) != 1)
 			err(EXIT_FAILURE, "standard output");

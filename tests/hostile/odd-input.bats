@@ -8,7 +8,7 @@ bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
 
 HERE=$BATS_TEST_DIRNAME
-LITTLE_MEMORY=${FASTPATH%/*}/tests/hostile/little-memory
+LITTLE_MEMORY=$top_builddir/tests/hostile/little-memory
 # Enough for a busy machine; without an end only what never ends
 ENDS=(timeout 60)
 

@@ -22,7 +22,10 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 #define PREFIX "btrfs-fastpath-"
 #define NAME_SIZE 64
@@ -56,7 +59,8 @@ static void end(int number)
 
 static void exchange(const struct opponent *opponent, const char *a, const char *b)
 {
-	renameat2(opponent->directory_fd, a, opponent->directory_fd, b, RENAME_EXCHANGE);
+	syscall(SYS_renameat2, opponent->directory_fd, a, opponent->directory_fd, b,
+		RENAME_EXCHANGE);
 }
 
 static bool is_known(const struct opponent *opponent, const char *name)

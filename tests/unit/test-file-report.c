@@ -114,30 +114,30 @@ static void test_status_of_visits(void **state)
 
 static void test_nothing_could_be_prepared(void **state)
 {
-	struct command command = { .prepared = -ENOMEM };
+	struct command command = { .prepared = -EACCES };
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
 	assert_int_equal(run(&command, &framed, true, &text), STATUS_ERROR);
 	assert_string_equal(command.calls, "prepare release");
-	assert_string_equal(text, "ERROR: cannot continue: Cannot allocate memory\n");
+	assert_string_equal(text, "ERROR: cannot continue: Permission denied\n");
 }
 
 static void test_walk_that_fails(void **state)
 {
-	struct command command = { .walked = -EIO };
+	struct command command = { .walked = -EROFS };
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
 	assert_int_equal(run(&command, &framed, false, &text), STATUS_ERROR);
 	assert_string_equal(command.calls, "prepare walk release");
-	assert_string_equal(text, "ERROR: cannot continue: Input/output error\n");
+	assert_string_equal(text, "ERROR: cannot continue: Read-only file system\n");
 }
 
 /* Its JSON is complete all the same, and the error is that of the walk. */
 static void test_walk_that_fails_in_json(void **state)
 {
-	struct command command = { .walked = -EIO, .totalled = -ENOMEM };
+	struct command command = { .walked = -EROFS, .totalled = -ENOMEM };
 	CLEANUP_FREE char *text = NULL;
 
 	(void)state;
@@ -149,7 +149,7 @@ static void test_walk_that_fails_in_json(void **state)
 				  "  },\n"
 				  "  \"files\": []\n"
 				  "}\n"
-				  "ERROR: cannot continue: Input/output error\n");
+				  "ERROR: cannot continue: Read-only file system\n");
 }
 
 static void test_total_that_fails(void **state)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../large-file.h"
@@ -17,12 +18,12 @@
 /* What renameat2() fails with, if it is not 0. */
 static int fail_rename;
 
-int __real_renameat2(int old_fd, const char *old, int new_fd, const char *new, unsigned int flags);
-int __wrap_renameat2(int old_fd, const char *old, int new_fd, const char *new, unsigned int flags);
-int __wrap_renameat2(int old_fd, const char *old, int new_fd, const char *new, unsigned int flags)
+long __real_syscall(long number, long a, long b, long c, long d, long e);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
-	if (!fail_rename)
-		return __real_renameat2(old_fd, old, new_fd, new, flags);
+	if (number != SYS_renameat2 || !fail_rename)
+		return __real_syscall(number, a, b, c, d, e);
 	errno = fail_rename;
 	return -1;
 }

@@ -6,8 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include <linux/fs.h>
 
 #include <btrfs/ctree.h>
 
@@ -27,13 +30,6 @@
 
 #define SMALL KIB(64)
 #define LARGE MIB(32)
-
-/* LARGE_FILE_SYMBOL() has the number at the end. */
-#if SIZEOF_OFF_T > SIZEOF_LONG
-#define PWRITEV2_SYMBOL __asm__("__wrap_pwritev64v2")
-#else
-#define PWRITEV2_SYMBOL
-#endif
 
 /* What the two checks take, and which step fails with ERROR: a letter of CALLS. */
 static struct {
@@ -166,13 +162,16 @@ int __wrap_munmap(void *address, size_t size)
 	return 0;
 }
 
-ssize_t __wrap_pwritev2(int fd, const struct iovec *ranges, int count, off_t offset,
-			int flags) PWRITEV2_SYMBOL;
-ssize_t __wrap_pwritev2(int fd, const struct iovec *ranges, int count, off_t offset, int flags)
+long __wrap_syscall(long number, int fd, const struct iovec *ranges, long count, long offset,
+		    long offset_high, int flags);
+long __wrap_syscall(long number, int fd, const struct iovec *ranges, long count, long offset,
+		    long offset_high, int flags)
 {
+	assert_int_equal(number, SYS_pwritev2);
 	assert_int_equal(fd, kernel.fd);
 	assert_int_equal(count, 1);
 	assert_int_equal(offset, 0);
+	assert_int_equal(offset_high, 0);
 	assert_int_equal(flags, RWF_NOWAIT);
 	kernel.size = ranges->iov_len;
 	errno = EAGAIN;

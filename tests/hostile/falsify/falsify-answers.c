@@ -27,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -692,9 +693,8 @@ int fstatat(int fd, const char *path, struct stat *status, int flags)
 	return answer_status(REAL(fstatat)(fd, path, status, flags), status);
 }
 
-int statx(int fd, const char *path, int flags, unsigned int mask, struct statx *status)
+static int answer_statx(int ret, struct statx *status)
 {
-	int ret = REAL(statx)(fd, path, flags, mask, status);
 	uint64_t chance;
 
 	if (ret < 0 || !is_lie(STATUS, mix(status->stx_ino), &chance))
@@ -703,6 +703,20 @@ int statx(int fd, const char *path, int flags, unsigned int mask, struct statx *
 		return fail(false_error(&chance));
 	flip_bits(&chance, status, sizeof(*status));
 	return ret;
+}
+
+/* What the program asks of the kernel without a function of the C library */
+long syscall(long number, ...)
+{
+	long a[6], ret;
+	va_list arguments;
+
+	va_start(arguments, number);
+	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
+		a[i] = va_arg(arguments, long);
+	va_end(arguments);
+	ret = REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return number == SYS_statx ? answer_statx(ret, (struct statx *)a[4]) : ret;
 }
 
 static int answer_statfs(int ret, struct statfs *status)
