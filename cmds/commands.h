@@ -33,6 +33,7 @@ int nocow_check_run(int argc, char **argv, struct global_options *global);
 int send_reada_run(int argc, char **argv, struct global_options *global);
 int enable_run(int argc, char **argv, struct global_options *global);
 int disable_run(int argc, char **argv, struct global_options *global);
+int module_run(int argc, char **argv, struct global_options *global);
 int status_run(int argc, char **argv, struct global_options *global);
 
 extern const struct command commands[];

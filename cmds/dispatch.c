@@ -64,6 +64,13 @@ const struct command commands[] = {
 		.summary = "Let calls of btrfs reach btrfs-progs again",
 		.run = disable_run,
 	},
+	{
+		.name = "module",
+		.is_own_alone = true,
+		.arguments = "[OPTION...] status|enable|disable",
+		.summary = "Show which kernels have the patched module, have it loaded or not",
+		.run = module_run,
+	},
 };
 
 const size_t command_count = sizeof(commands) / sizeof(commands[0]);
@@ -193,7 +200,7 @@ static const struct argp main_argp = {
 	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
 	.doc = "Exercise btrfs' optimised paths on a real file system and report the time they take."
 	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8) or "
-	       "btrfs-fastpath-status(8).",
+	       "btrfs-fastpath-COMMAND(8).",
 	.help_filter = help_filter,
 };
 

@@ -21,6 +21,7 @@
 #include "ui/front-end.h"
 #include "ui/json.h"
 #include "ui/message.h"
+#include "ui/module-report.h"
 #include "ui/quoted-name.h"
 #include "ui/table.h"
 
@@ -101,6 +102,9 @@ struct report {
 	bool has_counters;
 	struct counters counters;
 	struct measured measured[FEATURE_COUNT];
+	/* of the package that has a patched module, if that is installed */
+	bool has_module;
+	struct module_report module;
 	int status;
 };
 
@@ -172,6 +176,16 @@ static void read_counters(struct report *report)
 		error_path("cannot read the counters of", path, ret);
 	}
 	report->status = STATUS_ERROR;
+}
+
+/* Most machines have none. What the kernel has is known without it. */
+static void read_module(struct report *report)
+{
+	int ret = module_report_read(&report->module);
+
+	report->has_module = ret == 0;
+	if (ret < 0 && ret != -ENOENT)
+		module_report_complain(warning_path, ret);
 }
 
 static void announce(const struct arguments *arguments)
@@ -261,20 +275,22 @@ static void measure_features(struct report *report)
 	measure_each(report, fd);
 }
 
+static bool has_any(const struct report *report, enum feature_state state)
+{
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		if (report->statuses[i].state == state)
+			return true;
+	return false;
+}
+
 /* What is not known is not there for certain either, so it is no answer to --check. */
 static void check(struct report *report)
 {
-	bool is_known = true, is_complete = true;
-
-	for (size_t i = 0; i < FEATURE_COUNT; i++) {
-		is_known &= report->statuses[i].state != FEATURE_UNKNOWN;
-		is_complete &= report->statuses[i].state != FEATURE_ABSENT;
-	}
 	if (report->status != STATUS_OK)
 		return;
-	if (!is_complete) {
+	if (has_any(report, FEATURE_ABSENT)) {
 		report->status = STATUS_CHECK_FAILED;
-	} else if (!is_known) {
+	} else if (has_any(report, FEATURE_UNKNOWN)) {
 		error("cannot tell which features the kernel has");
 		report->status = STATUS_ERROR;
 	}
@@ -355,6 +371,22 @@ static int print_features(const struct report *report)
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		print_feature(table, i, &report->statuses[i]);
 	return table_flush(table);
+}
+
+/* Why the running kernel does not have what the package's module has. */
+static int print_module(const struct report *report)
+{
+	const struct module_kernel *running = report->module.running;
+	CLEANUP_FREE char *reason = NULL;
+
+	if (!running || (!has_any(report, FEATURE_ABSENT) && !report->module.needs_reboot))
+		return 0;
+	reason = escape_name(running->reason ? running->reason : "");
+	if (!reason)
+		return -ENOMEM;
+	printf("Module: %s%s%s%s\n", module_state_name(running->state), *reason ? ": " : "", reason,
+	       report->module.needs_reboot ? "; a reboot is needed" : "");
+	return 0;
 }
 
 static const char *verdict_name(enum feature_state verdict)
@@ -439,6 +471,8 @@ static int print_report(const struct report *report)
 	printf("Kernel: %s\n", release ? release : "?");
 	printf("Front end: %s\n", front_end_is_enabled() ? front_end_path : "not enabled");
 	ret = print_features(report);
+	if (ret == 0)
+		ret = print_module(report);
 	if (ret == 0 && report->arguments->measure)
 		ret = print_measurement(report);
 	if (ret == 0 && report->has_filesystem)
@@ -507,6 +541,18 @@ static void json_counters(struct json_writer *json, const struct report *report)
 	json_end_object(json);
 }
 
+static void json_module(struct json_writer *json, const struct report *report)
+{
+	if (!report->has_module) {
+		json_add_null(json, "module");
+		return;
+	}
+	json_begin_object(json, "module");
+	module_report_json(json, &report->module);
+	module_report_json_kernel(json, report->module.running);
+	json_end_object(json);
+}
+
 static void json_report(const struct report *report)
 {
 	struct json_writer json;
@@ -519,6 +565,7 @@ static void json_report(const struct report *report)
 		json_feature(&json, i, &report->statuses[i]);
 	json_end_array(&json);
 	json_add_string(&json, "front_end", front_end_is_enabled() ? front_end_path : NULL);
+	json_module(&json, report);
 	json_add_name(&json, "path", report->arguments->path);
 	json_counters(&json, report);
 	json_measurement(&json, report);
@@ -542,9 +589,11 @@ static int print(const struct report *report)
 static int run(const struct arguments *arguments)
 {
 	struct report report = { .arguments = arguments };
+	int status;
 
 	uname(&report.kernel);
 	feature_status_read(NULL, report.kernel.release, report.statuses);
+	read_module(&report);
 	if (arguments->measure)
 		measure_features(&report);
 	if (arguments->path)
@@ -552,7 +601,9 @@ static int run(const struct arguments *arguments)
 	if (arguments->check)
 		check(&report);
 
-	return print(&report);
+	status = print(&report);
+	module_report_free(&report.module);
+	return status;
 }
 
 int status_run(int argc, char **argv, struct global_options *global)

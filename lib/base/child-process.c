@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,12 +48,16 @@ static int read_all(int fd, char *buffer, size_t size, size_t *ret_length)
 
 /* -- the start -- */
 
+#define STANDARD_FILE_COUNT 3
+/* as this process has it; /dev/null */
+#define KEPT (-1)
+#define EMPTY (-2)
+
 struct start {
 	const char *path;
 	char *const *argv;
-	/* what becomes the standard file OUTPUT_AS; -1: the standard files are this process's */
-	int output;
-	int output_as;
+	/* the standard files: at most one descriptor, KEPT or EMPTY */
+	int files[STANDARD_FILE_COUNT];
 	/* what the program has open besides, -1: nothing */
 	int inherited;
 };
@@ -65,23 +70,23 @@ static int place(int fd, int as)
 	return dup2(fd, as);
 }
 
-static int place_null(int flags, int as)
+static int place_null(int as)
 {
-	int fd = open("/dev/null", flags | O_CLOEXEC);
+	int fd = open("/dev/null", (as == STDIN_FILENO ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 
 	return fd < 0 ? -1 : place(fd, as);
 }
 
-/* The output goes to its place first: OUTPUT may be one of the other standard files. */
+/* The descriptor goes to its place first: it may be one of the other standard files. */
 static int redirect(const struct start *start)
 {
-	int other = start->output_as == STDOUT_FILENO ? STDERR_FILENO : STDOUT_FILENO;
-
-	if (start->output < 0)
-		return 0;
-	if (place(start->output, start->output_as) < 0)
-		return -1;
-	return place_null(O_RDONLY, STDIN_FILENO) < 0 ? -1 : place_null(O_WRONLY, other);
+	for (int as = 0; as < STANDARD_FILE_COUNT; as++)
+		if (start->files[as] >= 0 && place(start->files[as], as) < 0)
+			return -1;
+	for (int as = 0; as < STANDARD_FILE_COUNT; as++)
+		if (start->files[as] == EMPTY && place_null(as) < 0)
+			return -1;
+	return 0;
 }
 
 static int keep_open(int fd)
@@ -176,15 +181,15 @@ static int spawn(const struct start *start, pid_t *ret_pid)
 	return ret;
 }
 
-/* Sets its output, and RET_FD to what reads from that. */
-static int spawn_with_pipe(struct start *start, int *ret_fd, pid_t *ret_pid)
+/* Sets its standard file OUTPUT, and RET_FD to what reads from that. */
+static int spawn_with_pipe(struct start *start, int output, int *ret_fd, pid_t *ret_pid)
 {
 	int ends[2];
 	int ret;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	start->output = ends[1];
+	start->files[output] = ends[1];
 	ret = spawn(start, ret_pid);
 	close(ends[1]);
 	if (ret < 0) {
@@ -199,12 +204,49 @@ static int spawn_with_pipe(struct start *start, int *ret_fd, pid_t *ret_pid)
 
 int child_run(const char *path, char *const *argv, int *ret_wait_status)
 {
-	const struct start start = { .path = path, .argv = argv, .output = -1, .inherited = -1 };
+	const struct start start = {
+		.path = path,
+		.argv = argv,
+		.files = { KEPT, KEPT, KEPT },
+		.inherited = -1,
+	};
 	pid_t pid;
 	int ret;
 
 	ret = spawn(&start, &pid);
 	return ret < 0 ? ret : wait_for(pid, ret_wait_status);
+}
+
+/* Those of a terminal reach the program as well, as one of the same group; once is enough. */
+static int wait_with_signals(pid_t pid, struct interrupts *interrupts, int *ret_wait_status)
+{
+	bool is_passed_on = false;
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return -errno;
+		if (interrupts_pending(interrupts) == SIGTERM && !is_passed_on)
+			is_passed_on = kill(pid, SIGTERM) == 0;
+	}
+	*ret_wait_status = status;
+	return 0;
+}
+
+int child_run_held(const char *path, char *const *argv, int output, struct interrupts *interrupts,
+		   int *ret_wait_status)
+{
+	const struct start start = {
+		.path = path,
+		.argv = argv,
+		.files = { KEPT, output == STDOUT_FILENO ? KEPT : output, KEPT },
+		.inherited = -1,
+	};
+	pid_t pid;
+	int ret;
+
+	ret = spawn(&start, &pid);
+	return ret < 0 ? ret : wait_with_signals(pid, interrupts, ret_wait_status);
 }
 
 static int drain(int fd)
@@ -225,14 +267,14 @@ int child_run_errors(const char *path, char *const *argv, int inherited, char *b
 	struct start start = {
 		.path = path,
 		.argv = argv,
-		.output_as = STDERR_FILENO,
+		.files = { EMPTY, EMPTY, EMPTY },
 		.inherited = inherited,
 	};
 	int fd = -1, wait_status = 0, ret, waited;
 	size_t length;
 	pid_t pid;
 
-	ret = spawn_with_pipe(&start, &fd, &pid);
+	ret = spawn_with_pipe(&start, STDERR_FILENO, &fd, &pid);
 	if (ret < 0)
 		return ret;
 	ret = read_all(fd, buffer, size, &length);
@@ -247,26 +289,55 @@ int child_run_errors(const char *path, char *const *argv, int inherited, char *b
 	return 0;
 }
 
+/* WAITED is what came of waiting for its end. */
+static int capture(struct start *start, char *buffer, size_t size, size_t *ret_length,
+		   int *ret_wait_status, int *ret_waited)
+{
+	int fd = -1, ret;
+	pid_t pid;
+
+	ret = spawn_with_pipe(start, STDOUT_FILENO, &fd, &pid);
+	if (ret < 0)
+		return ret;
+	ret = read_all(fd, buffer, size, ret_length);
+	/* Closed before the wait: a program that goes on writing must not wait for a reader. */
+	close(fd);
+	*ret_waited = wait_for(pid, ret_wait_status);
+	return ret;
+}
+
+int child_run_output(const char *path, char *const *argv, char *buffer, size_t size,
+		     size_t *ret_length, int *ret_wait_status)
+{
+	struct start start = {
+		.path = path,
+		.argv = argv,
+		.files = { EMPTY, EMPTY, KEPT },
+		.inherited = -1,
+	};
+	int wait_status, waited, ret;
+	size_t length;
+
+	ret = capture(&start, buffer, size, &length, &wait_status, &waited);
+	if (ret < 0 || waited < 0)
+		return ret < 0 ? ret : waited;
+	*ret_length = length;
+	*ret_wait_status = wait_status;
+	return 0;
+}
+
 int child_capture(const char *path, char *const *argv, char *buffer, size_t size,
 		  size_t *ret_length)
 {
 	struct start start = {
 		.path = path,
 		.argv = argv,
-		.output_as = STDOUT_FILENO,
+		.files = { EMPTY, EMPTY, EMPTY },
 		.inherited = -1,
 	};
-	int fd = -1, wait_status, ret;
-	pid_t pid;
+	int wait_status, waited;
 
-	ret = spawn_with_pipe(&start, &fd, &pid);
-	if (ret < 0)
-		return ret;
-	ret = read_all(fd, buffer, size, ret_length);
-	/* Closed before the wait: a program that goes on writing must not wait for a reader. */
-	close(fd);
-	wait_for(pid, &wait_status);
-	return ret;
+	return capture(&start, buffer, size, ret_length, &wait_status, &waited);
 }
 
 int program_find(const char *name, char **ret_path)

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "base/interrupts.h"
+
 /*
  * All functions execute the file PATH with ARGV and the environment of this process, without a
  * shell and without a search in $PATH. The program gets SIGKILL when this thread ends in any way
@@ -18,17 +20,33 @@
 int child_run(const char *path, char *const *argv, int *ret_wait_status);
 
 /*
- * The same with empty standard input, and keep the first SIZE bytes of standard error. The rest of
- * it, and standard output, is discarded. The program inherits the descriptor INHERITED with the
- * same number, which must be greater than 2; -1 means none.
+ * As child_run(), with the descriptor OUTPUT as standard output, while INTERRUPTS holds signals.
+ * After a signal, too, the program is waited for, so that it can clean up. SIGTERM is passed on to
+ * it. Other signals are not: the program gets those of a terminal by itself. The standard files
+ * must be open.
+ */
+int child_run_held(const char *path, char *const *argv, int output, struct interrupts *interrupts,
+		   int *ret_wait_status);
+
+/*
+ * As child_run(), with empty standard input, and keep the first SIZE bytes of standard error. The
+ * rest of it, and standard output, is discarded. The program inherits the descriptor INHERITED with
+ * the same number, which must be greater than 2; -1 means none.
  */
 int child_run_errors(const char *path, char *const *argv, int inherited, char *buffer, size_t size,
 		     size_t *ret_length, int *ret_wait_status);
 
 /*
- * Run a program to its end with empty standard input, and keep the first SIZE bytes of standard
- * output. After them the pipe is closed, so that further writes fail. Standard error is discarded.
- * Returns 0, whatever the program's exit status is, or a negative errno as above (never -ECHILD).
+ * Run a program to its end with empty standard input and this process's standard error, and keep
+ * the first SIZE bytes of standard output. After them the pipe is closed, so that further writes
+ * fail. Returns as child_run().
+ */
+int child_run_output(const char *path, char *const *argv, char *buffer, size_t size,
+		     size_t *ret_length, int *ret_wait_status);
+
+/*
+ * The same, but standard error is discarded. Returns 0, whatever the program's exit status is, or a
+ * negative errno as above (never -ECHILD).
  */
 int child_capture(const char *path, char *const *argv, char *buffer, size_t size,
 		  size_t *ret_length);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034,SC2154
-# What every command test stands on: the programs just built, and a btrfs on a loop device.
+# What every command test stands on: the programs just built, or those that make check-installed names, and a btrfs on a
+# loop device.
 #
 #   setup_file()    { mount_btrfs 1G compress=lzo; }
 #   teardown_file() { unmount_btrfs; }
@@ -8,8 +9,8 @@
 # Tests find the file system at $MNT.
 
 : "${top_builddir:=$PWD}"
-export FASTPATH=$top_builddir/btrfs-fastpath
-export FRONT_END=$top_builddir/btrfs
+: "${FASTPATH:=$top_builddir/btrfs-fastpath}" "${FRONT_END:=$top_builddir/btrfs}"
+export FASTPATH FRONT_END
 export LC_ALL=C.UTF-8
 
 # mount_btrfs SIZE [MOUNT-OPTIONS]

@@ -8,7 +8,8 @@ load environment.bash
 
 : "${BTRFS_PROGRAM:=/usr/bin/btrfs}"
 export BTRFS_PROGRAM
-PRINT_ARGUMENTS=${FRONT_END%/*}/tests/cli/print-arguments
+: "${top_builddir:=$PWD}"
+PRINT_ARGUMENTS=$top_builddir/tests/cli/print-arguments
 
 setup_file() {
     mount_btrfs 1G
@@ -85,7 +86,7 @@ native_names() {
 
 # As the front end calls them.
 our_names() {
-    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx -e help -e enable -e disable |
+    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx -e help -e enable -e disable -e module |
         sed 's/^status$/fastpath-status/'
 }
 

@@ -9,7 +9,8 @@ load environment.bash
 
 MIB=1048576
 HERE=$BATS_TEST_DIRNAME
-LYING=${FASTPATH%/*}/tests/cli/lying-seek-map
+: "${top_builddir:=$PWD}"
+LYING=$top_builddir/tests/cli/lying-seek-map
 
 setup_file() {
     mount_btrfs 1G noatime

@@ -5,7 +5,7 @@
 bats_require_minimum_version 1.5.0
 load environment.bash
 
-: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
+: "${top_srcdir:=$BATS_TEST_DIRNAME/../..}" "${top_builddir:=$PWD}"
 FEATURES=$(awk -F '\t' 'NR > 1 && !seen[$1]++ { print $1 }' "$top_srcdir/kernel/STATUS.tsv" | paste -s -d ' ')
 
 setup_file() {
@@ -88,7 +88,7 @@ with_uname26() {
 
 # with_release RELEASE ARGUMENT...: what status says on a kernel that calls itself RELEASE
 with_release() {
-    RELEASE=$1 "${FASTPATH%/*}/tests/cli/other-release-status" "${@:2}"
+    RELEASE=$1 "$top_builddir/tests/cli/other-release-status" "${@:2}"
 }
 
 @test "--check of a release that tells nothing is an error, unless a feature is absent" {

@@ -118,7 +118,7 @@ startup=$scratch/startup
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' disable enable fiemap-shared help log-stats nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath ' disable enable fiemap-shared help log-stats module nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -130,7 +130,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' disable enable fiemap-shared log-stats nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath help ' disable enable fiemap-shared log-stats module nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -156,6 +156,14 @@ expect completes 'btrfs-fastpath log --che' --check
 expect completes 'btrfs-fastpath log-stats --files '
 expect completes 'btrfs-fastpath log-stats --json-samples=da' data.img
 expect completes 'btrfs-fastpath log-stats di' directory
+expect completes 'btrfs-fastpath module ' disable enable status
+expect completes 'btrfs-fastpath module -q e' enable
+expect completes 'btrfs-fastpath module enable '
+expect completes 'btrfs-fastpath module --kernel 6 d' disable
+expect completes 'btrfs-fastpath module enable --ker' --kernel=
+# shellcheck disable=SC2046 # words
+expect completes 'btrfs-fastpath module enable --kernel ' $(cd /lib/modules 2>/dev/null && ls)
+expect completes 'btrfs-fastpath module enable --kernel=nothing'
 expect completes 'btrfs-fastpath nocow-check --scratch ' nocow prealloc
 expect completes 'btrfs-fastpath nocow-check --engine=f' fio
 expect completes 'btrfs-fastpath nocow-check --exercise d' directory

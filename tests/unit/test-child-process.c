@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/child-process.h"
+#include "capture.h"
 #include "test.h"
 
 #define SHELL "/bin/sh"
@@ -135,6 +136,96 @@ static void test_run_errors(void **state)
 	assert_errors("head -c 200000 /dev/zero | tr '\\0' x >&2 && exit 4", 3, "xxx", 4);
 }
 
+/* Run SCRIPT and compare its output, up to SIZE bytes, its errors and its exit status. */
+static void assert_output(const char *script, size_t size, const char *output, const char *errors,
+			  int exit_status)
+{
+	char *const argv[] = { "sh", "-c", (char *)script, NULL };
+	int wait_status = -1, ret;
+	char buffer[128];
+	size_t length = 0;
+	char *said;
+
+	assert_true(size <= sizeof(buffer));
+	capture_begin();
+	ret = child_run_output(SHELL, argv, buffer, size, &length, &wait_status);
+	said = capture_end();
+	assert_int_equal(ret, 0);
+	assert_int_equal(length, strlen(output));
+	assert_memory_equal(buffer, output, length);
+	assert_string_equal(said, errors);
+	assert_true(WIFEXITED(wait_status));
+	assert_int_equal(WEXITSTATUS(wait_status), exit_status);
+	free(said);
+}
+
+static void test_run_output(void **state)
+{
+	(void)state;
+	assert_output("cat && echo said >&2; printf one; sleep 0.05; printf two; exit 5", 128,
+		      "onetwo", "said\n", 5);
+	/* It goes on for as long as it can write. */
+	assert_output("trap '' PIPE; while echo x 2>/dev/null; do :; done; exit 4", 3, "x\nx", "",
+		      4);
+}
+
+/* Run SCRIPT with OUTPUT as its standard output, and return its exit status, -1 if it has none. */
+static int run_held(const char *script, int output)
+{
+	char *const argv[] = { "sh", "-c", (char *)script, NULL };
+	struct interrupts interrupts;
+	int wait_status, ret;
+
+	interrupts_hold(&interrupts);
+	ret = child_run_held(SHELL, argv, output, &interrupts, &wait_status);
+	interrupts_forget(&interrupts);
+	interrupts_release(&interrupts);
+	return ret == 0 && WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
+}
+
+static void test_run_held(void **state)
+{
+	static const char script[] = "echo output; echo error >&2; exit 3";
+	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	const struct {
+		int output;
+		const char *said;
+	} cases[] = {
+		{ STDOUT_FILENO, "output\nerror\n" },
+		{ STDERR_FILENO, "output\nerror\n" },
+		{ null, "error\n" },
+	};
+
+	(void)state;
+	assert_true(null >= 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *said;
+		int ret;
+
+		capture_begin();
+		ret = run_held(script, cases[i].output);
+		said = capture_end();
+		assert_int_equal(ret, 3);
+		assert_string_equal(said, cases[i].said);
+		free(said);
+	}
+	close(null);
+	assert_int_equal(run_held("[ /dev/fd/2 -ef /dev/fd/1 ] && exit 4", STDERR_FILENO), 4);
+}
+
+/* The program ends by itself after a signal. That of a terminal would come twice. */
+static void test_run_held_signals(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		run_held("trap 'exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.05; done",
+			 STDOUT_FILENO),
+		7);
+	assert_int_equal(run_held("trap 'exit 8' INT; kill -INT $PPID; sleep 0.3; exit 6",
+				  STDOUT_FILENO),
+			 6);
+}
+
 /* Nothing of this is printed: there may be nowhere to print it to. */
 static bool runs_well(void)
 {
@@ -179,6 +270,7 @@ static void test_closed_files(void **state)
 static void assert_fails(const char *path, int expected)
 {
 	char *const argv[] = { "name", NULL };
+	struct interrupts interrupts = { 0 };
 	char buffer[] = "before";
 	size_t length = 42;
 	int wait_status = 42;
@@ -188,6 +280,11 @@ static void assert_fails(const char *path, int expected)
 					  &wait_status),
 			 expected);
 	assert_int_equal(child_capture(path, argv, buffer, sizeof(buffer), &length), expected);
+	assert_int_equal(child_run_output(path, argv, buffer, sizeof(buffer), &length,
+					  &wait_status),
+			 expected);
+	assert_int_equal(child_run_held(path, argv, STDOUT_FILENO, &interrupts, &wait_status),
+			 expected);
 	assert_int_equal(wait_status, 42);
 	assert_int_equal(length, 42);
 	assert_string_equal(buffer, "before");
@@ -368,6 +465,9 @@ int main(void)
 		cmocka_unit_test(test_interrupted),
 		cmocka_unit_test(test_run),
 		cmocka_unit_test(test_run_errors),
+		cmocka_unit_test(test_run_output),
+		cmocka_unit_test(test_run_held),
+		cmocka_unit_test(test_run_held_signals),
 		cmocka_unit_test(test_closed_files),
 		cmocka_unit_test(test_inherited),
 		cmocka_unit_test(test_no_handler_in_child),
