@@ -24,7 +24,7 @@ const struct front_end_link front_end_links[FRONT_END_LINKS_MAX] = {
 	{ LOCAL "/share/bash-completion/completions/btrfs", PKGDATADIR "/bash-completion/btrfs",
 	  2 },
 	{ "/etc/bash_completion.d/btrfs-front-end", PKGDATADIR "/bash-completion/btrfs-front-end",
-	  0 },
+	  1 },
 };
 const size_t front_end_link_count = sizeof(front_end_links) / sizeof(front_end_links[0]);
 

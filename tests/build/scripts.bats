@@ -66,13 +66,13 @@ setup() {
 # prefix that was configured may have any name
 make_there() {
     env -u MAKEFLAGS -u MFLAGS make --silent -C "$top_builddir" "DESTDIR=$PWD/installed" \
-        prefix=/usr/local frontenddir=/usr/libexec/btrfs-fastpath "$@"
+        prefix=/usr/local frontenddir=/usr/libexec/btrfs-fastpath/bin "$@"
 }
 
 @test "make uninstall leaves no file, and no folder that is ours alone" {
     make_there install
     find installed -type d -name btrfs-fastpath | grep -q /doc/
-    [ -x installed/usr/libexec/btrfs-fastpath/btrfs ]
+    [ -x installed/usr/libexec/btrfs-fastpath/bin/btrfs ]
     make_there uninstall
     [ -z "$(find installed ! -type d)" ]
     [ -z "$(find installed -name '*btrfs*')" ]

@@ -6,23 +6,28 @@ bats_require_minimum_version 1.5.0
 load environment.bash
 
 : "${top_srcdir:=$BATS_TEST_DIRNAME/../..}"
-PACKAGED=${FASTPATH%/*}/tests/cli/packaged-fastpath
+: "${PACKAGED:=$top_builddir/tests/cli/packaged-fastpath}"
 
 LINK=/usr/local/bin/btrfs
 COMPLETION=/usr/local/share/bash-completion/completions/btrfs
 STARTUP=/etc/bash_completion.d/btrfs-front-end
 TARGET=/usr/libexec/btrfs-fastpath/btrfs
 DATA=/usr/share/btrfs-fastpath/bash-completion
+# From bash-completion 2.12 on it has the functions that completions for earlier ones call, btrfs-progs' too.
+COMPATIBLE=/etc/bash_completion.d/000_bash_completion_compat.bash
 
 # Nobody else sees these folders. They are as after the installation of the package.
 setup() {
     local directory
 
+    # One of these folders may have it.
+    cp "$FRONT_END" "$BATS_TEST_TMPDIR/front-end"
+    cp "$COMPATIBLE" "$BATS_TEST_TMPDIR/compatible" 2>/dev/null || true
     for directory in /usr/local/bin /usr/local/share /etc/bash_completion.d "${TARGET%/*}" "$DATA"; do
         mkdir -p "$directory" 2>/dev/null || skip "cannot make $directory"
         mount -t tmpfs -o mode=755 tmpfs "$directory"
     done
-    cp "$FRONT_END" "$TARGET"
+    cp "$BATS_TEST_TMPDIR/front-end" "$TARGET"
     cp "$top_srcdir/bash-completion/btrfs" "$DATA/btrfs"
     sed "s|@frontcompletion@|$COMPLETION|" "$top_srcdir/bash-completion/front-end.in" >"$DATA/btrfs-front-end"
 }
@@ -59,6 +64,30 @@ expect_no_links() {
 expect_line_of_status() {
     run -0 "$PACKAGED" status
     expect_line "$1"
+}
+
+# completed LINE: what a new login shell, at a terminal of its own, makes of LINE where TAB is pressed at its end
+completed() {
+    printf '%s\t\001echo made: \nexit\n' "$1" |
+        env -i HOME="$BATS_TEST_TMPDIR" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb \
+            timeout 60 script --quiet --command 'bash --login -i' /dev/null | tr -d '\r' | sed -n 's/^made: //p'
+}
+
+@test "a login shell completes the commands while the front end is enabled" {
+    local ours=$BATS_TEST_TMPDIR/.local/share/bash-completion/completions
+
+    [ -r /etc/profile.d/bash_completion.sh ] || skip "bash-completion is not installed"
+    mkdir -p "$ours"
+    cp "$top_srcdir/bash-completion/btrfs-fastpath" "$ours/"
+    [ ! -e "$BATS_TEST_TMPDIR/compatible" ] || cp "$BATS_TEST_TMPDIR/compatible" "$COMPATIBLE"
+    [ "$(completed 'btrfs inspect fie')" = "btrfs inspect fie" ]
+    run -0 "$PACKAGED" enable
+    [ "$(completed 'btrfs inspect fie')" = "btrfs inspect fiemap-shared" ]
+    # those of btrfs-progs, too
+    [ "$(completed 'btrfs inspect-internal subvolid-r')" = "btrfs inspect-internal subvolid-resolve" ]
+    run -0 "$PACKAGED" disable
+    [ "$(completed 'btrfs inspect fie')" = "btrfs inspect fie" ]
+    [ "$(completed 'btrfs inspect-internal subvolid-r')" = "btrfs inspect-internal subvolid-resolve" ]
 }
 
 @test "enable twice, disable twice" {
