@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/docs/common.sh"
 
 words=$top_srcdir/tests/docs/stumbling-words
-pages="README.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS bench/REPORT.md kernel/README.md man/*.rst"
+pages="README.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS bench/REPORT.md kernel/README.md packaging/rpm/README.md man/*.rst"
 patches="kernel/*/*.patch tests/kernel/*/*.patch"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -22,7 +22,7 @@ sources_spelled()
 	cd "$top_srcdir" || return
 	# shellcheck disable=SC2086 # patterns
 	spelled --skip '*/corpus,*.svg,*/results,*.o,*.log,*.trs,*.patch' \
-		$pages bench kernel cmds lib tests bash-completion quickstart configure.ac
+		$pages bench kernel packaging cmds lib tests bash-completion quickstart configure.ac
 }
 
 # patches_spelled FILE...: the context of a patch is the kernel's, with its mistakes

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# shellcheck shell=bash disable=SC2034
+# What the programs of the module share: for which kernels it can be built, and which versions go together.
+
+# Users have no sbin, and hooks whatever they were called with. common.sh has a cache in HOME.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=${HOME:-/root} LC_ALL=C
+unset FASTPATH_KERNEL_DIR
+series_dir=/usr/share/btrfs-fastpath/kernel
+# shellcheck source=../../kernel/scripts/common.sh
+. "$series_dir/scripts/common.sh"
+
+# dkms_setting NAME DEFAULT: an administrator may have changed it, in files that DKMS reads with variables of its own
+dkms_setting() (
+    set +eu
+    # shellcheck disable=SC2034 # the files may use them
+    kernelver='' arch=$(uname -m) dkms_tree=/var/lib/dkms source_tree=/usr/src
+    unset "$1"
+    for configuration in /etc/dkms/framework.conf /etc/dkms/framework.conf.d/*.conf; do
+        # shellcheck source=/dev/null
+        [ ! -r "$configuration" ] || . "$configuration" >/dev/null 2>&1
+    done
+    echo "${!1:-$2}"
+)
+
+dkms_tree=$(dkms_setting dkms_tree /var/lib/dkms)
+
+# package_version PACKAGE: that of its files, also while it is being installed; nothing if there are none
+package_version() {
+    dpkg-query --show --showformat '${db:Status-Status} ${Version}\n' "$1" 2>/dev/null |
+        sed -nE 's/^(installed|unpacked|half-configured|triggers-[a-z]+) //p' || true
+}
+
+# image_version RELEASE: that of the package which has the kernel, signed or not
+image_version() {
+    local version
+
+    version=$(package_version "linux-image-$1")
+    echo "${version:-$(package_version "linux-image-$1-unsigned")}"
+}
+
+# headers_version HEADERS: that of the kernel's package which they were made with, 6.1.192-2 for example
+headers_version() {
+    sed -n 's/^#define LINUX_PACKAGE_ID " *Debian \(.*\)"$/\1/p' "$1/include/generated/package.h"
+}
+
+# module_version VERSION: what the module says of itself, by which it is told from the stock one
+module_version() {
+    echo "$1+fastpath@VERSION@"
+}
+
+source_tarball() {
+    echo "/usr/src/$source_package.tar.xz"
+}
+
+# What examine_kernel finds: why the module cannot be built for a kernel, as a sentence, or nothing; and its version.
+reason='' version=''
+
+# examine_kernel RELEASE [HEADERS]: sets the above, and what read_base sets
+examine_kernel() {
+    local headers=${2:-/lib/modules/$1/build}
+
+    reason='' version='' base=$(base_of_release "$1")
+    if [ -z "$base" ] || [ -z "$(carried_features "$base")" ]; then
+        reason="there are no patches for this kernel"
+    elif [[ $1 == *-rt-* ]]; then
+        reason="its source is not in a package"
+    elif read_base "$base" && [ ! -e "$headers/include/generated/package.h" ]; then
+        reason="its headers are not installed: linux-headers-$1"
+    elif ! grep -qsx 'CONFIG_BTRFS_FS=m' "$headers/.config"; then
+        reason="btrfs is no module of this kernel"
+    else
+        compare_versions "$1" "$headers"
+    fi
+}
+
+# compare_versions RELEASE HEADERS: a module of other sources than the kernel's would hide what was mended in it
+compare_versions() {
+    local image_is source_is
+
+    version=$(headers_version "$2")
+    image_is=$(image_version "$1")
+    source_is=$(package_version "$source_package")
+    if [ -z "$version" ]; then
+        reason="its headers are not those of a package"
+    elif [ "$image_is" != "$version" ]; then
+        reason="the kernel is ${image_is:-not that of a package}, its headers are $version"
+    elif [ -z "$source_is" ] || [ ! -r "$(source_tarball)" ]; then
+        reason="$source_package is not installed"
+    elif [ "$source_is" != "$version" ]; then
+        reason="$source_package is $source_is, the kernel is $version: install the same version of both"
+    fi
+}
