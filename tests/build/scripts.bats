@@ -26,6 +26,8 @@ setup() {
     # shellcheck disable=SC2016 # for the stub
     stub tree/quickstart 'case $1 in check-kernel) echo "not ok 7 - a map"; exit 1 ;; esac'
     stub tree/tests/newcomer 'echo "FAIL: tests/x 2 - y"' 'echo "    # at line 5"' 'seq 1000' 'exit 1'
+    mkdir tree/tests/packages
+    stub tree/tests/packages/run
     stub tree/.ci/lint
     stub tree/configure 'exit 0'
     stub bin/git
@@ -42,6 +44,33 @@ setup() {
     stub bin/git 'echo "fatal: not a git repository" >&2' 'exit 128'
     run -1 tree/tests/newcomer bookworm
     [ "$output" = "ERROR: no git checkout of root's, to be cloned: '$PWD/tree'" ]
+}
+
+@test "check-packages goes on after a failure, and notices a proof that stopped half way" {
+    local name
+
+    mkdir tree/tests/packages
+    cp "$top_srcdir/tests/packages/run" tree/tests/packages/
+    for name in $(tree/tests/packages/run --list | cut -d ' ' -f 1 | sort -u); do
+        # one that skips a test, and tells who called it
+        stub "tree/tests/packages/$name" "echo \"# $name \$3\"" 'echo "ok 1 - a"' 'echo "ok 2 - b # SKIP none here"' 'echo 1..2'
+    done
+    run -0 tree/tests/packages/run --share .
+    [[ $output == *"# readme bookworm"*"# lintian trixie"* ]]
+    [[ $output == *"==> What the proofs came to"*"lintian bookworm "*" passed   2 tests, 0 failed"*"    skipped: b: none here"* ]]
+
+    stub tree/tests/packages/readme 'echo "not ok 1 - a"' 'echo 1..1' 'exit 1'
+    run -1 tree/tests/packages/run --share .
+    [[ $output == *"readme bookworm "*" FAILED   1 tests, 1 failed"*"lintian trixie "*" passed "* ]]
+    stub tree/tests/packages/readme 'echo "ok 1 - a"' 'echo 1..2'
+    run -1 tree/tests/packages/run --share . --only readme
+    [[ $output == *"ERROR: not every test of it has a result"* ]]
+    [[ $output != *lintian* ]]
+    stub tree/tests/packages/readme 'echo "ok 1 - a"' 'echo 1..1' 'exit 1'
+    run -1 tree/tests/packages/run --share . --only 'readme trixie'
+    [[ $output == *"readme trixie "*FAILED* ]]
+    run -1 tree/tests/packages/run --only read
+    [ "$output" = "ERROR: no such proof: 'read' (--list lists them)" ]
 }
 
 @test "guest-init does nothing but in a guest" {
