@@ -173,11 +173,18 @@ static int print_loaded(const struct loaded_module *loaded)
 	return 0;
 }
 
+static const char *enabled_name(const struct module_kernels *kernels)
+{
+	if (!kernels->is_enabled)
+		return "not enabled";
+	return kernels->is_enabled_for_all ? "enabled" : "enabled for some kernels";
+}
+
 static int print_report(const struct module_report *report)
 {
 	int ret;
 
-	printf("Module: %s\n", report->kernels.is_enabled ? "enabled" : "not enabled");
+	printf("Module: %s\n", enabled_name(&report->kernels));
 	ret = print_kernels(report);
 	if (ret == 0)
 		ret = print_reasons(&report->kernels);

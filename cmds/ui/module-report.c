@@ -73,6 +73,7 @@ void module_report_json(struct json_writer *json, const struct module_report *re
 	const struct loaded_module *loaded = &report->loaded;
 
 	json_add_bool(json, "enabled", report->kernels.is_enabled);
+	json_add_bool(json, "enabled_for_all", report->kernels.is_enabled_for_all);
 	json_add_string(json, "loaded", loaded_name(loaded));
 	json_add_string(json, "loaded_version", loaded->version[0] ? loaded->version : NULL);
 	json_add_bool(json, "reboot_needed", report->needs_reboot);

@@ -68,14 +68,15 @@ static int parse_kernel(char *line, struct module_kernels *kernels)
 	return 0;
 }
 
-static int parse_enabled(char *line, bool *ret_is_enabled)
+static int parse_enabled(char *line, struct module_kernels *kernels)
 {
 	char *word;
 
 	if (split(line, &word, 1) < 0)
 		return -EPROTO;
-	*ret_is_enabled = strcmp(word, "yes") == 0;
-	return *ret_is_enabled || strcmp(word, "no") == 0 ? 0 : -EPROTO;
+	kernels->is_enabled_for_all = strcmp(word, "yes") == 0;
+	kernels->is_enabled = kernels->is_enabled_for_all || strcmp(word, "some") == 0;
+	return kernels->is_enabled || strcmp(word, "no") == 0 ? 0 : -EPROTO;
 }
 
 /* What was found so far. */
@@ -93,7 +94,7 @@ static int parse_line(char *line, struct parser *parser)
 	if (strcmp(word, "enabled") != 0 || parser->has_enabled)
 		return -EPROTO;
 	parser->has_enabled = true;
-	return parse_enabled(line, &parser->kernels.is_enabled);
+	return parse_enabled(line, &parser->kernels);
 }
 
 int module_kernels_parse(char *text, size_t size, struct module_kernels *ret_kernels)

@@ -34,8 +34,10 @@ struct module_kernel {
 #define MODULE_LINE_MAX 1023
 
 struct module_kernels {
-	/* the module shall be used where that is possible */
+	/* the module shall be used where that is possible, for some kernels at least */
 	bool is_enabled;
+	/* for each kernel, those too that are installed later */
+	bool is_enabled_for_all;
 	size_t count;
 	struct module_kernel list[MODULE_KERNELS_MAX];
 	/* the memory of the strings, NULL after module_kernels_parse() */
@@ -47,8 +49,8 @@ const char *module_state_name(enum module_state state);
 
 /*
  * Parse the SIZE bytes of TEXT, which is the output of the manager's action "status": one line
- * "enabled<TAB>yes|no", and a line "kernel<TAB>RELEASE<TAB>STATE<TAB>VERSION<TAB>REASON" for each
- * kernel. VERSION is "-" where there is none, and REASON can be empty. TEXT is changed: the strings
+ * "enabled<TAB>yes|some|no", and a line "kernel<TAB>RELEASE<TAB>STATE<TAB>VERSION<TAB>REASON" for
+ * each kernel. VERSION is "-" where there is none, and REASON can be empty. TEXT is changed: the strings
  * of RET_KERNELS are parts of it, with any bytes but NUL, TAB and newline.
  * Returns 0; or -EPROTO if a line has another form or is too long, the last one has no end, there
  * is not one line "enabled", a kernel comes twice, or there are too many of them.

@@ -94,8 +94,8 @@ every_state() {
     loaded "$OURS"
     run -0 --separate-stderr module_json status
     [ -z "$stderr" ]
-    expect_json '.module | keys | join(" ")' "enabled kernels loaded loaded_version reboot_needed"
-    expect_json '.module | "\(.enabled) \(.loaded) \(.loaded_version) \(.reboot_needed)"' "true patched $OURS false"
+    expect_json '.module | keys | join(" ")' "enabled enabled_for_all kernels loaded loaded_version reboot_needed"
+    expect_json '.module | "\(.enabled) \(.enabled_for_all) \(.loaded) \(.loaded_version) \(.reboot_needed)"' "true true patched $OURS false"
     expect_json '[.module.kernels[] | keys | join(" ")] | unique | join(",")' "kernel reason running state version"
     expect_json '[.module.kernels[] | select(.running).kernel] | join(" ")' "$(uname -r)"
     expect_json '[.module.kernels[] | .state] | join(" ")' "active stock refused ready"
@@ -115,6 +115,22 @@ expect_loaded() {
     fi
     run -0 --separate-stderr module_json status
     expect_json '.module | "\(.loaded) \(.loaded_version) \(.reboot_needed)"' "$2 $3 $4"
+}
+
+# expect_enabled WORD TEXT JSON: what the manager's WORD comes to
+expect_enabled() {
+    manager_says "enabled\t$1" "kernel\ta\tready\t$OURS\tit is not enabled for this kernel"
+    run -0 module status
+    expect_line "Module: $2"
+    expect_line 'a: it is not enabled for this kernel'
+    run -0 --separate-stderr module_json status
+    expect_json '.module | "\(.enabled) \(.enabled_for_all)"' "$3"
+}
+
+@test "status: enabled for all, some or no kernels" {
+    expect_enabled yes enabled 'true true'
+    expect_enabled some 'enabled for some kernels' 'true false'
+    expect_enabled no 'not enabled' 'false false'
 }
 
 @test "status: what is loaded, and whether a reboot loads something else" {
@@ -401,7 +417,7 @@ kernel_status() {
     kernel_status 6.1.0
     [ "${lines[-1]}" = 'Module: stock: the source is \x1b 6.1.190-1' ] || fail "$output"
     kernel_status 6.1.0 --format json
-    expect_json '.status.module | keys | join(" ")' "enabled loaded loaded_version reason reboot_needed state version"
+    expect_json '.status.module | keys | join(" ")' "enabled enabled_for_all loaded loaded_version reason reboot_needed state version"
     expect_json '.status.module | "\(.enabled) \(.state) \(.version) \(.loaded)"' "true stock null none"
 
     loaded

@@ -32,6 +32,13 @@ static bool same_text(const char *one, const char *other)
 	return one && other ? strcmp(one, other) == 0 : one == other;
 }
 
+static const char *enabled_word(const struct module_kernels *kernels)
+{
+	if (!kernels->is_enabled)
+		return "no";
+	return kernels->is_enabled_for_all ? "yes" : "some";
+}
+
 /* What was parsed, written again and parsed again, is the same. */
 static void check_again(const struct module_kernels *kernels, size_t size)
 {
@@ -40,12 +47,14 @@ static void check_again(const struct module_kernels *kernels, size_t size)
 	struct module_kernels again;
 	size_t length;
 
-	length = sprintf(text, "enabled\t%s\n", kernels->is_enabled ? "yes" : "no");
+	length = sprintf(text, "enabled\t%s\n", enabled_word(kernels));
 	for (size_t i = 0; i < kernels->count; i++)
 		length += write_kernel(text + length, &kernels->list[i]);
 	INVARIANT(length == size);
 	INVARIANT(module_kernels_parse(text, length, &again) == 0);
-	INVARIANT(again.is_enabled == kernels->is_enabled && again.count == kernels->count);
+	INVARIANT(again.is_enabled == kernels->is_enabled);
+	INVARIANT(again.is_enabled_for_all == kernels->is_enabled_for_all);
+	INVARIANT(again.count == kernels->count);
 	for (size_t i = 0; i < again.count; i++) {
 		INVARIANT(same_text(again.list[i].release, kernels->list[i].release));
 		INVARIANT(again.list[i].state == kernels->list[i].state);

@@ -65,6 +65,21 @@ static void test_parse(void **state)
 	assert_string_equal(kernels.list[3].reason, "the key is not enrolled");
 }
 
+static void expect_enabled(const char *text, bool is_enabled, bool is_enabled_for_all)
+{
+	assert_int_equal(parse(text), 0);
+	assert_int_equal(kernels.is_enabled, is_enabled);
+	assert_int_equal(kernels.is_enabled_for_all, is_enabled_for_all);
+}
+
+static void test_parse_enabled(void **state)
+{
+	(void)state;
+	expect_enabled("enabled\tyes\n", true, true);
+	expect_enabled("enabled\tsome\n", true, false);
+	expect_enabled("enabled\tno\n", false, false);
+}
+
 static void test_parse_in_any_order(void **state)
 {
 	(void)state;
@@ -237,6 +252,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_PARSE(test_parse),
+		TEST_PARSE(test_parse_enabled),
 		TEST_PARSE(test_parse_in_any_order),
 		TEST_PARSE(test_parse_errors),
 		TEST_PARSE(test_parse_length_of_lines),
