@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/name-escape.h"
+#include "ui/metrics.h"
+
+struct family {
+	const struct metric *metric;
+	/* in memory */
+	FILE *stream;
+	char *samples;
+	size_t size;
+};
+
+struct metrics {
+	struct family **families;
+	size_t count;
+	struct metric_label label;
+	bool is_incomplete;
+};
+
+struct metrics *metrics_new(void)
+{
+	return calloc(1, sizeof(struct metrics));
+}
+
+static void family_free(struct family *family)
+{
+	fclose(family->stream);
+	free(family->samples);
+	free(family);
+}
+
+void metrics_free(struct metrics *metrics)
+{
+	if (!metrics)
+		return;
+	for (size_t i = 0; i < metrics->count; i++)
+		family_free(metrics->families[i]);
+	free(metrics->families);
+	free(metrics);
+}
+
+void metrics_set_label(struct metrics *metrics, const char *name, const char *value)
+{
+	metrics->label = (struct metric_label){ name, value };
+}
+
+static struct family *family_new(const struct metric *metric)
+{
+	struct family *family = calloc(1, sizeof(*family));
+
+	if (!family)
+		return NULL;
+	family->metric = metric;
+	family->stream = open_memstream(&family->samples, &family->size);
+	if (!family->stream) {
+		free(family);
+		return NULL;
+	}
+	return family;
+}
+
+static struct family *add_family(struct metrics *metrics, const struct metric *metric)
+{
+	struct family **families;
+	struct family *family;
+
+	families = reallocarray(metrics->families, metrics->count + 1, sizeof(*families));
+	if (!families)
+		return NULL;
+	metrics->families = families;
+	family = family_new(metric);
+	if (family)
+		families[metrics->count++] = family;
+	return family;
+}
+
+static struct family *find_family(struct metrics *metrics, const struct metric *metric)
+{
+	struct family *family;
+
+	for (size_t i = 0; i < metrics->count; i++)
+		if (metrics->families[i]->metric == metric)
+			return metrics->families[i];
+	family = add_family(metrics, metric);
+	metrics->is_incomplete |= !family;
+	return family;
+}
+
+/* -- samples -- */
+
+/* VALUE has no control characters after escape_name(). */
+static void put_label(struct metrics *metrics, FILE *stream, bool is_first,
+		      const struct metric_label *label)
+{
+	CLEANUP_FREE char *value = escape_name(label->value);
+
+	metrics->is_incomplete |= !value;
+	fprintf(stream, "%s%s=\"", is_first ? "" : ",", label->name);
+	for (const char *c = value; c && *c; c++) {
+		if (*c == '"' || *c == '\\')
+			putc('\\', stream);
+		putc(*c, stream);
+	}
+	putc('"', stream);
+}
+
+/* The name with SUFFIX, and the labels; LAST can be NULL. */
+static void begin_sample(struct metrics *metrics, const struct family *family, const char *suffix,
+			 const struct metric_label *labels, const struct metric_label *last)
+{
+	FILE *stream = family->stream;
+	bool any = false;
+
+	fprintf(stream, "%s%s", family->metric->name, suffix);
+	if (!metrics->label.name && !(labels && labels->name) && !last)
+		return;
+	putc('{', stream);
+	if (metrics->label.name) {
+		put_label(metrics, stream, !any, &metrics->label);
+		any = true;
+	}
+	for (; labels && labels->name; labels++) {
+		put_label(metrics, stream, !any, labels);
+		any = true;
+	}
+	if (last)
+		put_label(metrics, stream, !any, last);
+	putc('}', stream);
+}
+
+static void put_count(const struct family *family, uint64_t count)
+{
+	fprintf(family->stream, " %" PRIu64 "\n", count);
+}
+
+#define SECONDS_SIZE 32
+
+static const char *format_seconds(char text[SECONDS_SIZE], uint64_t nanoseconds)
+{
+	uint64_t seconds = nanoseconds / NANOSECONDS_PER_SECOND;
+	uint64_t rest = nanoseconds % NANOSECONDS_PER_SECOND;
+
+	snprintf(text, SECONDS_SIZE, "%" PRIu64 ".%09" PRIu64, seconds, rest);
+	return text;
+}
+
+static void put_seconds(const struct family *family, uint64_t nanoseconds)
+{
+	char text[SECONDS_SIZE];
+
+	fprintf(family->stream, " %s\n", format_seconds(text, nanoseconds));
+}
+
+static const char *suffix_of(const struct metric *metric)
+{
+	switch (metric->type) {
+	case METRIC_COUNTER:
+		return "_total";
+	case METRIC_INFO:
+		return "_info";
+	default:
+		return "";
+	}
+}
+
+void metrics_add(struct metrics *metrics, const struct metric *metric,
+		 const struct metric_label *labels, uint64_t value)
+{
+	struct family *family = find_family(metrics, metric);
+
+	if (!family)
+		return;
+	begin_sample(metrics, family, suffix_of(metric), labels, NULL);
+	put_count(family, value);
+}
+
+void metrics_add_ns(struct metrics *metrics, const struct metric *metric,
+		    const struct metric_label *labels, uint64_t nanoseconds)
+{
+	struct family *family = find_family(metrics, metric);
+
+	if (!family)
+		return;
+	begin_sample(metrics, family, suffix_of(metric), labels, NULL);
+	put_seconds(family, nanoseconds);
+}
+
+/* -- histograms -- */
+
+/* Bins of latency_bin() for up to 2^FIRST ns, then each power of two, up to 2^LAST ns. */
+#define FIRST_POWER 14
+#define LAST_POWER 34
+
+static void add_bucket(struct metrics *metrics, const struct family *family,
+		       const struct metric_label *labels, const char *bound, uint64_t count)
+{
+	const struct metric_label le = { "le", bound };
+
+	begin_sample(metrics, family, "_bucket", labels, &le);
+	put_count(family, count);
+}
+
+static void add_buckets(struct metrics *metrics, const struct family *family,
+			const struct metric_label *labels, const struct latency *latency)
+{
+	const uint64_t first = UINT64_C(1) << FIRST_POWER, last = UINT64_C(1) << LAST_POWER;
+	char bound[SECONDS_SIZE];
+	uint64_t count = 0;
+
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		count += bin.count;
+		/* A call that took exactly HIGH_NS is not among those of the bin. */
+		if (bin.high_ns >= first && bin.high_ns <= last)
+			add_bucket(metrics, family, labels, format_seconds(bound, bin.high_ns - 1),
+				   count);
+	}
+	add_bucket(metrics, family, labels, "+Inf", latency->count);
+}
+
+void metrics_add_histogram(struct metrics *metrics, const struct metric *metric,
+			   const struct metric_label *labels, const struct latency *latency)
+{
+	struct family *family = find_family(metrics, metric);
+
+	if (!family)
+		return;
+	add_buckets(metrics, family, labels, latency);
+	begin_sample(metrics, family, "_sum", labels, NULL);
+	put_seconds(family, latency->total);
+	begin_sample(metrics, family, "_count", labels, NULL);
+	put_count(family, latency->count);
+}
+
+/* -- writing -- */
+
+static const char *type_name(enum metric_type type, enum metrics_format format)
+{
+	switch (type) {
+	case METRIC_COUNTER:
+		return "counter";
+	case METRIC_HISTOGRAM:
+		return "histogram";
+	case METRIC_INFO:
+		return format == METRICS_OPENMETRICS ? "info" : "gauge";
+	default:
+		return "gauge";
+	}
+}
+
+/* Prometheus names a family as its samples, OpenMetrics without their suffix. */
+static void write_family(const struct family *family, FILE *stream, enum metrics_format format)
+{
+	const struct metric *metric = family->metric;
+	const char *suffix = format == METRICS_PROMETHEUS ? suffix_of(metric) : "";
+
+	fprintf(stream, "# HELP %s%s %s\n", metric->name, suffix, metric->help);
+	fprintf(stream, "# TYPE %s%s %s\n", metric->name, suffix, type_name(metric->type, format));
+	if (metric->unit && format == METRICS_OPENMETRICS)
+		fprintf(stream, "# UNIT %s %s\n", metric->name, metric->unit);
+	fwrite(family->samples, 1, family->size, stream);
+}
+
+static bool is_complete(const struct metrics *metrics)
+{
+	if (metrics->is_incomplete)
+		return false;
+	for (size_t i = 0; i < metrics->count; i++)
+		if (fflush(metrics->families[i]->stream) || ferror(metrics->families[i]->stream))
+			return false;
+	return true;
+}
+
+int metrics_write(const struct metrics *metrics, FILE *stream, enum metrics_format format)
+{
+	if (!is_complete(metrics))
+		return -ENOMEM;
+	for (size_t i = 0; i < metrics->count; i++)
+		write_family(metrics->families[i], stream, format);
+	if (format == METRICS_OPENMETRICS)
+		fputs("# EOF\n", stream);
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_METRICS_H
+#define FASTPATH_METRICS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/latency.h"
+
+enum metric_type {
+	/* a figure of now */
+	METRIC_GAUGE,
+	/* a count since some time in the past, which only grows */
+	METRIC_COUNTER,
+	/* how many calls took how long */
+	METRIC_HISTOGRAM,
+	/* always 1: the labels are what it tells */
+	METRIC_INFO,
+};
+
+/* What a family of samples is about. A static object, since its address tells families apart. */
+struct metric {
+	/* without the suffix _total or _info; ends with the unit, if there is one */
+	const char *name;
+	enum metric_type type;
+	/* "bytes" or "seconds", or NULL */
+	const char *unit;
+	const char *help;
+};
+
+/* Lists of labels end with one whose NAME is NULL. */
+struct metric_label {
+	const char *name;
+	/* any bytes: the sample has the result of escape_name() */
+	const char *value;
+};
+
+enum metrics_format {
+	/* OpenMetrics 1.0 */
+	METRICS_OPENMETRICS,
+	/* Prometheus' text format, which node_exporter reads from files */
+	METRICS_PROMETHEUS,
+};
+
+/*
+ * Samples that were added in any order; they are written by family. What goes wrong while they are
+ * added is told by metrics_write().
+ */
+struct metrics;
+
+/* Returns an object without samples, or NULL without memory. */
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+
+/*
+ * From now on each sample has this label first, until NAME is NULL. NAME and VALUE must stay as they
+ * are as long.
+ */
+void metrics_set_label(struct metrics *metrics, const char *name, const char *value);
+
+/* LABELS can be NULL. */
+void metrics_add(struct metrics *metrics, const struct metric *metric,
+		 const struct metric_label *labels, uint64_t value);
+void metrics_add_ns(struct metrics *metrics, const struct metric *metric,
+		    const struct metric_label *labels, uint64_t nanoseconds);
+/*
+ * Its buckets are the same whatever was measured: each power of two in nanoseconds, from 16 us to
+ * 17 s.
+ */
+void metrics_add_histogram(struct metrics *metrics, const struct metric *metric,
+			   const struct metric_label *labels, const struct latency *latency);
+
+/*
+ * Writes all samples to STREAM, whose errors the caller looks at. Families have the order in which
+ * they got their first sample. Returns 0, or -ENOMEM, and has written nothing, if a sample was lost.
+ */
+int metrics_write(const struct metrics *metrics, FILE *stream, enum metrics_format format);
+
+#endif

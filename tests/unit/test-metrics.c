@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "test.h"
+#include "ui/metrics.h"
+
+static const struct metric size_metric = {
+	.name = "x_size_bytes",
+	.type = METRIC_GAUGE,
+	.unit = "bytes",
+	.help = "How large it is.",
+};
+
+static const struct metric count_metric = {
+	.name = "x_calls",
+	.type = METRIC_COUNTER,
+	.help = "How often it was called.",
+};
+
+static const struct metric time_metric = {
+	.name = "x_wait_seconds",
+	.type = METRIC_GAUGE,
+	.unit = "seconds",
+	.help = "How long it waited.",
+};
+
+static const struct metric info_metric = {
+	.name = "x_kernel",
+	.type = METRIC_INFO,
+	.help = "Which one it is.",
+};
+
+static const struct metric histogram_metric = {
+	.name = "x_call_seconds",
+	.type = METRIC_HISTOGRAM,
+	.unit = "seconds",
+	.help = "How long calls took.",
+};
+
+static struct metrics *metrics;
+
+static int begin(void **state)
+{
+	(void)state;
+	metrics = metrics_new();
+	return metrics ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	metrics_free(metrics);
+	return 0;
+}
+
+/* The caller frees it. */
+static char *written(enum metrics_format format)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	assert_non_null(stream);
+	assert_int_equal(metrics_write(metrics, stream, format), 0);
+	assert_int_equal(fclose(stream), 0);
+	return text;
+}
+
+static void expect(enum metrics_format format, const char *expected)
+{
+	CLEANUP_FREE char *text = written(format);
+
+	assert_string_equal(text, expected);
+}
+
+static void test_nothing(void **state)
+{
+	(void)state;
+	expect(METRICS_OPENMETRICS, "# EOF\n");
+	expect(METRICS_PROMETHEUS, "");
+}
+
+/* Samples of a family stand together, whenever they were added. */
+static void add_some(void)
+{
+	const struct metric_label a[] = { { "path", "a" }, { NULL, NULL } };
+	const struct metric_label b[] = { { "path", "b" }, { "kind", "log" }, { NULL, NULL } };
+
+	metrics_add(metrics, &size_metric, a, 4096);
+	metrics_add(metrics, &count_metric, NULL, UINT64_MAX);
+	metrics_add_ns(metrics, &time_metric, NULL, 1500000007);
+	metrics_add(metrics, &size_metric, b, 0);
+	metrics_add(metrics, &info_metric, a, 1);
+}
+
+static void test_openmetrics(void **state)
+{
+	(void)state;
+	add_some();
+	expect(METRICS_OPENMETRICS, "# HELP x_size_bytes How large it is.\n"
+				    "# TYPE x_size_bytes gauge\n"
+				    "# UNIT x_size_bytes bytes\n"
+				    "x_size_bytes{path=\"a\"} 4096\n"
+				    "x_size_bytes{path=\"b\",kind=\"log\"} 0\n"
+				    "# HELP x_calls How often it was called.\n"
+				    "# TYPE x_calls counter\n"
+				    "x_calls_total 18446744073709551615\n"
+				    "# HELP x_wait_seconds How long it waited.\n"
+				    "# TYPE x_wait_seconds gauge\n"
+				    "# UNIT x_wait_seconds seconds\n"
+				    "x_wait_seconds 1.500000007\n"
+				    "# HELP x_kernel Which one it is.\n"
+				    "# TYPE x_kernel info\n"
+				    "x_kernel_info{path=\"a\"} 1\n"
+				    "# EOF\n");
+}
+
+static void test_prometheus(void **state)
+{
+	(void)state;
+	add_some();
+	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
+				   "# TYPE x_size_bytes gauge\n"
+				   "x_size_bytes{path=\"a\"} 4096\n"
+				   "x_size_bytes{path=\"b\",kind=\"log\"} 0\n"
+				   "# HELP x_calls_total How often it was called.\n"
+				   "# TYPE x_calls_total counter\n"
+				   "x_calls_total 18446744073709551615\n"
+				   "# HELP x_wait_seconds How long it waited.\n"
+				   "# TYPE x_wait_seconds gauge\n"
+				   "x_wait_seconds 1.500000007\n"
+				   "# HELP x_kernel_info Which one it is.\n"
+				   "# TYPE x_kernel_info gauge\n"
+				   "x_kernel_info{path=\"a\"} 1\n");
+}
+
+static void test_labels(void **state)
+{
+	const struct metric_label odd[] = { { "path", "q\" b\\ n\n \xff \xe2\x80\xae" },
+					    { NULL, NULL } };
+
+	(void)state;
+	metrics_set_label(metrics, "check", "mail \"1\"");
+	metrics_add(metrics, &size_metric, odd, 1);
+	metrics_add(metrics, &size_metric, NULL, 2);
+	metrics_set_label(metrics, NULL, NULL);
+	metrics_add(metrics, &size_metric, NULL, 3);
+	expect(METRICS_PROMETHEUS,
+	       "# HELP x_size_bytes How large it is.\n"
+	       "# TYPE x_size_bytes gauge\n"
+	       "x_size_bytes{check=\"mail \\\"1\\\"\",path=\"q\\\" b\\\\\\\\ n\\\\x0a"
+	       " \\\\xff \\\\xe2\\\\x80\\\\xae\"} 1\n"
+	       "x_size_bytes{check=\"mail \\\"1\\\"\"} 2\n"
+	       "x_size_bytes 3\n");
+}
+
+/* The value of the bucket up to BOUND, which has to be there once. */
+static uint64_t bucket(const char *text, const char *bound)
+{
+	CLEANUP_FREE char *sample = NULL;
+	const char *found;
+
+	assert_true(asprintf(&sample, "x_call_seconds_bucket{path=\"a\",le=\"%s\"} ", bound) > 0);
+	found = strstr(text, sample);
+	assert_non_null(found);
+	assert_null(strstr(found + 1, sample));
+	return strtoull(found + strlen(sample), NULL, 10);
+}
+
+static unsigned int count_lines(const char *text)
+{
+	unsigned int count = 0;
+
+	for (; *text; text++)
+		count += *text == '\n';
+	return count;
+}
+
+static void test_histogram(void **state)
+{
+	const struct metric_label labels[] = { { "path", "a" }, { NULL, NULL } };
+	CLEANUP_FREE struct latency *latency = calloc(1, sizeof(*latency));
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	assert_non_null(latency);
+	latency_record(latency, 1);
+	latency_record(latency, 16383);
+	latency_record(latency, 16384);
+	latency_record(latency, 1000000000);
+	latency_record(latency, 3600000000000);
+	metrics_add_histogram(metrics, &histogram_metric, labels, latency);
+	text = written(METRICS_OPENMETRICS);
+	assert_int_equal(bucket(text, "0.000016383"), 2);
+	assert_int_equal(bucket(text, "0.000032767"), 3);
+	assert_int_equal(bucket(text, "0.536870911"), 3);
+	assert_int_equal(bucket(text, "1.073741823"), 4);
+	assert_int_equal(bucket(text, "17.179869183"), 4);
+	assert_int_equal(bucket(text, "+Inf"), 5);
+	assert_non_null(strstr(text, "x_call_seconds_sum{path=\"a\"} 3601.000032768\n"));
+	assert_non_null(strstr(text, "x_call_seconds_count{path=\"a\"} 5\n"));
+	/* HELP, TYPE and UNIT; 21 powers of two and +Inf; sum and count; EOF */
+	assert_int_equal(count_lines(text), 3 + 22 + 2 + 1);
+}
+
+/* All buckets are there, so that those of several runs can be added up. */
+static void test_empty_histogram(void **state)
+{
+	CLEANUP_FREE struct latency *latency = calloc(1, sizeof(*latency));
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	assert_non_null(latency);
+	metrics_add_histogram(metrics, &histogram_metric, NULL, latency);
+	text = written(METRICS_PROMETHEUS);
+	assert_int_equal(count_lines(text), 2 + 22 + 2);
+	assert_non_null(strstr(text, "x_call_seconds_count 0\n"));
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing), TEST(test_openmetrics), TEST(test_prometheus),
+		TEST(test_labels),  TEST(test_histogram),   TEST(test_empty_histogram),
+	};
+
+	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
+}
