@@ -25,12 +25,20 @@
 
 /* -- the file -- */
 
-static int check_free(const struct new_file *file)
+/* A device or a FIFO is somebody's, and not to be replaced. */
+static int check_replaceable(const struct stat *status)
+{
+	if (S_ISDIR(status->st_mode))
+		return -EISDIR;
+	return S_ISREG(status->st_mode) || S_ISLNK(status->st_mode) ? 0 : -EEXIST;
+}
+
+static int check_name(const struct new_file *file)
 {
 	struct stat status;
 
 	if (fstatat(file->directory_fd, file->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
+		return file->replaces ? check_replaceable(&status) : -EEXIST;
 	return errno == ENOENT ? 0 : -errno;
 }
 
@@ -58,6 +66,8 @@ static int create(struct new_file *file)
 {
 	int fd;
 
+	if (file->replaces)
+		return create_with_a_name(file);
 	/* By these it gets its name in the end. */
 	file->own_descriptors = open_own_descriptors();
 	if (file->own_descriptors < 0)
@@ -100,7 +110,7 @@ static void new_file_free(struct new_file *file)
 	*file = NO_FILE;
 }
 
-int new_file_open(const char *path, struct new_file *ret_file)
+static int open_file(const char *path, bool replaces, struct new_file *ret_file)
 {
 	const char *name = path_last_component(path);
 	struct new_file file = NO_FILE;
@@ -110,9 +120,10 @@ int new_file_open(const char *path, struct new_file *ret_file)
 		return -ENOENT;
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return -EISDIR;
+	file.replaces = replaces;
 	file.name = strdup(name);
 	file.directory_fd = file.name ? parent_directory_open(path) : -ENOMEM;
-	ret = file.directory_fd < 0 ? file.directory_fd : check_free(&file);
+	ret = file.directory_fd < 0 ? file.directory_fd : check_name(&file);
 	if (ret == 0)
 		ret = open_stream(&file);
 	if (ret < 0) {
@@ -121,6 +132,16 @@ int new_file_open(const char *path, struct new_file *ret_file)
 	}
 	*ret_file = file;
 	return 0;
+}
+
+int new_file_open(const char *path, struct new_file *ret_file)
+{
+	return open_file(path, false, ret_file);
+}
+
+int new_file_open_to_replace(const char *path, struct new_file *ret_file)
+{
+	return open_file(path, true, ret_file);
 }
 
 void new_file_print(struct new_file *file, const char *format, ...)
@@ -145,6 +166,15 @@ static int give_first_name(const struct new_file *file)
 	return 0;
 }
 
+/* On disk first: after a power cut the name must not be that of an empty file. */
+static int replace_name(const struct new_file *file)
+{
+	if (fsync(file->fd) < 0 ||
+	    renameat(file->directory_fd, file->temporary, file->directory_fd, file->name) < 0)
+		return -errno;
+	return 0;
+}
+
 /* Where a file system does not know the flag, a second name does the same. */
 static int change_name(const struct new_file *file)
 {
@@ -159,6 +189,13 @@ static int change_name(const struct new_file *file)
 		return -errno;
 	unlinkat(fd, file->temporary, 0);
 	return 0;
+}
+
+static int give_name(const struct new_file *file)
+{
+	if (file->replaces)
+		return replace_name(file);
+	return *file->temporary ? change_name(file) : give_first_name(file);
 }
 
 /* Somebody can have moved it away. */
@@ -178,7 +215,7 @@ int new_file_finish(struct new_file *file, struct descriptor_place *ret_left)
 	if (fclose(file->stream) && ret == 0)
 		ret = -errno;
 	if (ret == 0)
-		ret = *file->temporary ? change_name(file) : give_first_name(file);
+		ret = give_name(file);
 	if (ret < 0) {
 		remove_unfinished(file);
 		find_left(file, ret_left);

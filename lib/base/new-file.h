@@ -2,6 +2,7 @@
 #ifndef FASTPATH_NEW_FILE_H
 #define FASTPATH_NEW_FILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/descriptor-place.h"
@@ -30,6 +31,8 @@ struct new_file {
 	/* a second descriptor of the file, besides that of the stream */
 	int fd;
 	char *name;
+	/* what has the name is replaced */
+	bool replaces;
 	/* "" if it has no temporary name */
 	char temporary[RANDOM_NAME_SIZE(NEW_FILE_PREFIX)];
 };
@@ -41,6 +44,14 @@ struct new_file {
  * new_file_finish().
  */
 int new_file_open(const char *path, struct new_file *ret_file);
+
+/*
+ * The same, for a file that replaces the regular file PATH, or the symbolic link of this name, at
+ * once and when it is complete and on disk: whoever opens PATH gets the old or the new one. It always
+ * has a temporary name. Returns as new_file_open(); -EEXIST only if PATH is
+ * another kind of file, -EISDIR if it is a directory.
+ */
+int new_file_open_to_replace(const char *path, struct new_file *ret_file);
 
 /* new_file_finish() returns an error of this function. */
 void new_file_print(struct new_file *file, const char *format, ...)

@@ -118,6 +118,14 @@ static void expect_text(const char *path, const char *expected)
 	assert_string_equal(text, expected);
 }
 
+static void expect_line(const char *path, const char *line)
+{
+	char text[100];
+
+	snprintf(text, sizeof(text), "%s\n", line);
+	expect_text(path, text);
+}
+
 static void expect_written(const char *path)
 {
 	write_file(path, "text");
@@ -262,6 +270,66 @@ static void test_what_is_there(void **state)
 		assert_int_equal(remove(there[i]), 0);
 }
 
+static void replace(const char *path, const char *text)
+{
+	struct new_file file;
+
+	assert_int_equal(new_file_open_to_replace(path, &file), 0);
+	new_file_print(&file, "%s\n", text);
+	assert_int_equal(finish(&file), 0);
+	expect_line(path, text);
+}
+
+static void test_replace(void **state)
+{
+	struct stat old, new;
+
+	(void)state;
+	replace("file", "first");
+	assert_int_equal(stat("file", &old), 0);
+	replace("file", "second");
+	assert_int_equal(stat("file", &new), 0);
+	assert_true(old.st_ino != new.st_ino);
+	assert_int_equal(symlink("file", "link"), 0);
+	replace("link", "third");
+	assert_int_equal(lstat("link", &new), 0);
+	assert_true(S_ISREG(new.st_mode));
+	expect_line("file", "second");
+	assert_int_equal(count_names(), 2);
+	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(unlink("file"), 0);
+}
+
+static void test_not_replaceable(void **state)
+{
+	struct new_file file;
+
+	(void)state;
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	assert_int_equal(mkdir("directory", 0700), 0);
+	assert_int_equal(new_file_open_to_replace("fifo", &file), -EEXIST);
+	assert_int_equal(new_file_open_to_replace("directory", &file), -EISDIR);
+	assert_int_equal(count_names(), 2);
+	assert_int_equal(unlink("fifo"), 0);
+	assert_int_equal(rmdir("directory"), 0);
+}
+
+/* The old one stays. */
+static void test_failing_replacement(void **state)
+{
+	struct new_file file;
+
+	(void)state;
+	replace("file", "old");
+	assert_int_equal(new_file_open_to_replace("file", &file), 0);
+	assert_non_null(freopen("/dev/full", "w", file.stream));
+	new_file_print(&file, "new\n");
+	assert_int_equal(finish(&file), -ENOSPC);
+	expect_line("file", "old");
+	assert_int_equal(count_names(), 1);
+	assert_int_equal(unlink("file"), 0);
+}
+
 static void taken_meanwhile(int tmpfile_error, int rename_error)
 {
 	struct new_file file;
@@ -335,6 +403,9 @@ int main(void)
 		TEST(test_directory_removed_meanwhile),
 		TEST(test_no_names),
 		TEST(test_what_is_there),
+		TEST(test_replace),
+		TEST(test_not_replaceable),
+		TEST(test_failing_replacement),
 		TEST(test_taken_meanwhile),
 		TEST(test_links),
 		TEST(test_failing_writes),
