@@ -111,5 +111,7 @@ struct report_ops {
 
 extern const struct report_ops fiemap_shared_text;
 extern const struct report_ops fiemap_shared_json;
+/* has no functions for the details of a file */
+extern const struct report_ops fiemap_shared_metrics;
 
 #endif

@@ -30,6 +30,8 @@ struct report {
 	bool ranges;
 	/* report no file, only the sums of all files */
 	bool total_alone;
+	/* of the format openmetrics, else NULL */
+	struct metrics *metrics;
 	/* text only: a row per file, and the ranges of the current file */
 	struct table *summary;
 	struct table *rows;
@@ -58,5 +60,7 @@ struct report_ops {
 
 extern const struct report_ops nocow_check_text;
 extern const struct report_ops nocow_check_json;
+/* has the total alone */
+extern const struct report_ops nocow_check_metrics;
 
 #endif

@@ -129,5 +129,7 @@ struct report_ops {
 
 extern const struct report_ops seek_map_text;
 extern const struct report_ops seek_map_json;
+/* has no functions for a check */
+extern const struct report_ops seek_map_metrics;
 
 #endif

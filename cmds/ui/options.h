@@ -7,10 +7,13 @@
 #include <stdint.h>
 
 #include "base/units.h"
+#include "ui/metrics.h"
 
 /* The options that can be given before or after the command's name. */
 struct global_options {
 	bool json;
+	/* with the format openmetrics, and where several commands give samples: where these go */
+	struct metrics *metrics;
 	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;

@@ -24,6 +24,13 @@ static void read_stats(const char *root, const uint8_t fsid[FSID_SIZE],
 		counters_find(&stats, "total_commit_ms", &counters->total_commit_ms) == 0;
 }
 
+void commit_counters_read_stats(const char *root, const uint8_t fsid[FSID_SIZE],
+				struct commit_counters *ret_counters)
+{
+	*ret_counters = (struct commit_counters){ 0 };
+	read_stats(root, fsid, ret_counters);
+}
+
 static int read_info(int fd, struct btrfs_ioctl_fs_info_args *info,
 		     struct commit_counters *counters)
 {

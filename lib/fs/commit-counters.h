@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fs/filesystem.h"
+
 /*
  * The figures about transactions that every user can read. BTRFS_IOC_FS_INFO (Linux 5.9) has the
  * generation, which is the number of the newest transaction. commit_stats in sysfs (Linux 6.0) has
@@ -29,6 +31,13 @@ struct commit_counters {
  * system is not btrfs.
  */
 int commit_counters_read(const char *root, int fd, struct commit_counters *ret_counters);
+
+/*
+ * Read those of the file system FSID that sysfs has, which needs no descriptor of it. The generation
+ * is not known.
+ */
+void commit_counters_read_stats(const char *root, const uint8_t fsid[FSID_SIZE],
+				struct commit_counters *ret_counters);
 
 /* Read only the generation again, in less than a microsecond. Returns as above. */
 int commit_counters_read_generation(int fd, struct commit_counters *counters);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -57,12 +58,46 @@ int filesystem_commit(int fd)
 	return ret < 0 ? ret : 0;
 }
 
+static bool has_dash_before(int i)
+{
+	return i == 4 || i == 6 || i == 8 || i == 10;
+}
+
 char *filesystem_id_text(char text[FSID_TEXT_SIZE], const uint8_t fsid[FSID_SIZE])
 {
 	char *out = text;
 
 	for (int i = 0; i < FSID_SIZE; i++)
-		out += sprintf(out, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-			       fsid[i]);
+		out += sprintf(out, has_dash_before(i) ? "-%02x" : "%02x", fsid[i]);
 	return text;
+}
+
+/* Returns less than 0 if it is none, as a NUL byte. */
+static int hex_digit(char character)
+{
+	static const char digits[] = "0123456789abcdef";
+	const char *found = character ? strchr(digits, character) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+int filesystem_id_parse(const char *text, uint8_t ret_fsid[FSID_SIZE])
+{
+	uint8_t fsid[FSID_SIZE];
+
+	for (int i = 0; i < FSID_SIZE; i++) {
+		int high, low;
+
+		if (has_dash_before(i) && *text++ != '-')
+			return -EINVAL;
+		high = hex_digit(*text++);
+		low = high < 0 ? -1 : hex_digit(*text++);
+		if (low < 0)
+			return -EINVAL;
+		fsid[i] = high << 4 | low;
+	}
+	if (*text)
+		return -EINVAL;
+	memcpy(ret_fsid, fsid, FSID_SIZE);
+	return 0;
 }

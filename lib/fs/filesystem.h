@@ -32,4 +32,7 @@ int filesystem_commit(int fd);
 /* Write the UUID of a file system to TEXT in the form of sysfs, and return TEXT. */
 char *filesystem_id_text(char text[FSID_TEXT_SIZE], const uint8_t fsid[FSID_SIZE]);
 
+/* Read such a text. Returns 0; or -EINVAL if TEXT, to its end, is none. */
+int filesystem_id_parse(const char *text, uint8_t ret_fsid[FSID_SIZE]);
+
 #endif
