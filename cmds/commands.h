@@ -17,6 +17,8 @@ struct command {
 	const char *inspect_name;
 	/* btrfs inspect does not have it */
 	bool is_own_alone;
+	/* --format openmetrics, and a check of "collect" */
+	bool has_metrics;
 	const char *arguments;
 	const char *summary;
 	/*
@@ -34,6 +36,7 @@ int send_reada_run(int argc, char **argv, struct global_options *global);
 int enable_run(int argc, char **argv, struct global_options *global);
 int disable_run(int argc, char **argv, struct global_options *global);
 int module_run(int argc, char **argv, struct global_options *global);
+int collect_run(int argc, char **argv, struct global_options *global);
 int status_run(int argc, char **argv, struct global_options *global);
 
 extern const struct command commands[];

@@ -14,30 +14,35 @@
 const struct command commands[] = {
 	{
 		.name = "fiemap-shared",
+		.has_metrics = true,
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which extents are shared, with whom, and how long the check takes",
 		.run = fiemap_shared_run,
 	},
 	{
 		.name = "seek-map",
+		.has_metrics = true,
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show where a file has data and holes, and how long finding them takes",
 		.run = seek_map_run,
 	},
 	{
 		.name = "log-stats",
+		.has_metrics = true,
 		.arguments = "[OPTION...] DIR",
 		.summary = "Show how long fsyncs of a growing directory take, and what they commit",
 		.run = log_stats_run,
 	},
 	{
 		.name = "nocow-check",
+		.has_metrics = true,
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which writes to a file go in place, which are copied, and why",
 		.run = nocow_check_run,
 	},
 	{
 		.name = "send-reada",
+		.has_metrics = true,
 		.arguments = "[OPTION...] SUBVOL",
 		.summary = "Show what a send consists of, what it reads, and how large it would be",
 		.run = send_reada_run,
@@ -45,10 +50,18 @@ const struct command commands[] = {
 	{
 		.name = "status",
 		.inspect_name = "fastpath-status",
+		.has_metrics = true,
 		.arguments = "[OPTION...] [PATH]",
 		.summary =
 			"Show which of the optimised paths the kernel has, and how that is known",
 		.run = status_run,
+	},
+	{
+		.name = "collect",
+		.is_own_alone = true,
+		.arguments = "[OPTION...]",
+		.summary = "Write metrics of btrfs, and of configured checks, for Prometheus",
+		.run = collect_run,
 	},
 	{
 		.name = "enable",
@@ -132,10 +145,23 @@ static const char *program_name(enum command_caller caller)
 	return caller == CALLER_INSPECT ? "btrfs inspect" : "btrfs-fastpath";
 }
 
+/* A reader must not take the end of nothing for an answer. Returns STATUS, or that of an error. */
+static int print_metrics(struct metrics *metrics, int status)
+{
+	if (!metrics || (status == STATUS_ERROR && metrics_are_empty(metrics)))
+		return status;
+	if (metrics_write(metrics, stdout, METRICS_OPENMETRICS) < 0) {
+		error("out of memory");
+		status = STATUS_ERROR;
+	}
+	return status;
+}
+
 /* Named after the program in its help and messages. */
 static int run_command(const struct command *command, struct call *call, int argc, char **argv)
 {
 	CLEANUP_FREE char *name = NULL;
+	int status;
 
 	if (asprintf(&name, "%s %s", program_name(call->caller),
 		     command_name(command, call->caller)) < 0) {
@@ -144,7 +170,12 @@ static int run_command(const struct command *command, struct call *call, int arg
 		return STATUS_ERROR;
 	}
 	argv[0] = name;
-	return standard_output_finish(command->run(argc, argv, &call->global));
+	call->global.has_metrics = command->has_metrics;
+	status = command->run(argc, argv, &call->global);
+	if (!call->global.done)
+		status = print_metrics(call->global.metrics, status);
+	metrics_freep(&call->global.metrics);
+	return standard_output_finish(status);
 }
 
 /* Adds the list of commands to the help. */
@@ -240,7 +271,7 @@ static int run_help(struct call *call, int argc, char **argv)
 int dispatch(enum command_caller caller, int argc, char **argv)
 {
 	char *program = (char *)program_name(caller);
-	struct call call = { .caller = caller };
+	struct call call = { .caller = caller, .global.has_metrics = true };
 	const struct command *command;
 
 	argv[0] = program;

@@ -76,6 +76,10 @@ static error_t check_arguments(const struct arguments *arguments)
 		error("--only needs --extents, --owners or --why");
 		return EINVAL;
 	}
+	if (arguments->global->metrics && fiemap_shared_wants_details(arguments)) {
+		error("metrics are the sums of all files, without a report on each");
+		return EINVAL;
+	}
 	if (arguments->summarize && fiemap_shared_wants_details(arguments)) {
 		error("--summarize cannot be combined with a report on each file");
 		return EINVAL;
@@ -520,13 +524,20 @@ static const struct file_report_ops details_ops = {
 	.release = release,
 };
 
+static const struct report_ops *reporter_of(const struct global_options *global)
+{
+	if (global->metrics)
+		return &fiemap_shared_metrics;
+	return global->json ? &fiemap_shared_json : &fiemap_shared_text;
+}
+
 static int run(const void *data)
 {
 	const struct arguments *arguments = data;
 	struct scan scan = { .arguments = arguments };
 
 	scan.report = (struct report){
-		.ops = arguments->global->json ? &fiemap_shared_json : &fiemap_shared_text,
+		.ops = reporter_of(arguments->global),
 		.arguments = arguments,
 		.files = &scan.files,
 	};

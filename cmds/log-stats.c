@@ -20,6 +20,7 @@
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"
+#include "log-stats-metrics.h"
 #include "log-stats-watch.h"
 #include "ui/counter-delta.h"
 #include "ui/directory.h"
@@ -111,6 +112,10 @@ static error_t check_watch(const struct arguments *arguments)
 {
 	if (!arguments->watch)
 		return 0;
+	if (arguments->global->metrics) {
+		error("--watch has no metrics");
+		return EINVAL;
+	}
 	if (arguments->check || arguments->max_ns || arguments->samples ||
 	    arguments->commit_between || arguments->every || arguments->files) {
 		error("--watch can only be combined with --interval");
@@ -819,8 +824,24 @@ static void check_limit(struct run *run)
 		run->status = STATUS_CHECK_FAILED;
 }
 
+static void report_metrics(const struct run *run)
+{
+	uint64_t counts[FSYNC_KINDS];
+
+	if (!run->latency.count)
+		return;
+	for (int kind = 0; kind < FSYNC_KINDS; kind++)
+		counts[kind] = run->kinds[kind].count;
+	log_stats_metrics(run->arguments->global->metrics, run->arguments->directory, &run->latency,
+			  counts);
+}
+
 static void report(struct run *run)
 {
+	if (run->arguments->global->metrics) {
+		report_metrics(run);
+		return;
+	}
 	if (run->arguments->global->json) {
 		json_begin(&run->json, stdout);
 		json_report(&run->json, run);

@@ -135,10 +135,17 @@ static bool asks_about_files(const struct arguments *arguments)
 	       files->range.length != WHOLE_FILE.length;
 }
 
-static error_t check_arguments(const struct arguments *arguments)
+static error_t check_arguments(struct arguments *arguments)
 {
 	if (arguments->global->done)
 		return 0;
+	if (arguments->global->metrics) {
+		if (arguments->extents || arguments->exercise.directory) {
+			error("metrics are the sums of all files: no --extents, no --exercise");
+			return EINVAL;
+		}
+		arguments->summary = true;
+	}
 	if (arguments->summary && arguments->extents) {
 		error("--summary cannot be combined with --extents");
 		return EINVAL;
@@ -383,14 +390,22 @@ static const struct file_report_ops report_ops = {
 	.release = release,
 };
 
+static const struct report_ops *reporter_of(const struct global_options *global)
+{
+	if (global->metrics)
+		return &nocow_check_metrics;
+	return global->json ? &nocow_check_json : &nocow_check_text;
+}
+
 static int run(const void *data)
 {
 	const struct arguments *arguments = data;
 	struct scan scan = { .arguments = arguments };
 
 	scan.report = (struct report){
-		.ops = arguments->global->json ? &nocow_check_json : &nocow_check_text,
+		.ops = reporter_of(arguments->global),
 		.files = &scan.files,
+		.metrics = arguments->global->metrics,
 		.sizes = arguments->global->sizes,
 		.ranges = arguments->extents,
 		.total_alone = arguments->summary,

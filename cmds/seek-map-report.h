@@ -80,8 +80,9 @@ struct report {
 	struct file_report *files;
 	/* text only: the summary with a row per file */
 	struct table *summary;
-	/* text only: of the current file; NULL unless an option asks for them */
+	/* of the current file; not in JSON */
 	const char *path;
+	/* text only: of the current file; NULL unless an option asks for them */
 	struct table *rows;
 	struct block_map *map;
 };

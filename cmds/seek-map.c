@@ -78,6 +78,11 @@ static error_t check_arguments(const struct arguments *arguments)
 		error("--fiemap cannot be combined with --summarize, except with --map");
 		return EINVAL;
 	}
+	if (arguments->global->metrics &&
+	    (arguments->check || arguments->fiemap || arguments->map || arguments->qemu)) {
+		error("metrics cannot be combined with --check, --fiemap, --map or --qemu");
+		return EINVAL;
+	}
 	if (!arguments->qemu)
 		return 0;
 	if (file_options_ask_for_several(&arguments->files)) {
@@ -545,13 +550,20 @@ static const struct file_report_ops qemu_ops = {
 	.release = release,
 };
 
+static const struct report_ops *reporter_of(const struct global_options *global)
+{
+	if (global->metrics)
+		return &seek_map_metrics;
+	return global->json ? &seek_map_json : &seek_map_text;
+}
+
 static int run(const void *data)
 {
 	const struct arguments *arguments = data;
 	struct scan scan = { .arguments = arguments };
 
 	scan.report = (struct report){
-		.ops = arguments->global->json ? &seek_map_json : &seek_map_text,
+		.ops = reporter_of(arguments->global),
 		.arguments = arguments,
 		.files = &scan.files,
 	};

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "fs/device-stats.h"
 #include "send-reada-decode.h"
+#include "send-reada-metrics.h"
 #include "send-reada-reading.h"
 #include "send-reada-report.h"
 #include "send-reada-source.h"
@@ -456,6 +457,11 @@ static int print(const struct send_report *report, const struct arguments *argum
 {
 	struct json_writer json;
 
+	if (arguments->global->metrics) {
+		if (is_complete)
+			send_report_metrics(report, arguments->global->metrics);
+		return 0;
+	}
 	if (!arguments->global->json) {
 		if (!is_complete)
 			return 0;

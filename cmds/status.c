@@ -16,6 +16,7 @@
 #include "fs/counters.h"
 #include "probe/feature-measure.h"
 #include "probe/feature-status.h"
+#include "ui/kernel-metrics.h"
 #include "ui/directory.h"
 #include "ui/file-visit.h"
 #include "ui/front-end.h"
@@ -101,6 +102,8 @@ struct report {
 	bool has_filesystem;
 	bool has_counters;
 	struct counters counters;
+	uint8_t fsid[FSID_SIZE];
+	struct commit_counters commits;
 	struct measured measured[FEATURE_COUNT];
 	/* of the package that has a patched module, if that is installed */
 	bool has_module;
@@ -164,11 +167,11 @@ static int find_filesystem(const char *path, uint8_t ret_fsid[FSID_SIZE])
 static void read_counters(struct report *report)
 {
 	const char *path = report->arguments->path;
-	uint8_t fsid[FSID_SIZE];
 	int ret;
 
-	if (find_filesystem(path, fsid) == 0) {
-		ret = counters_read(NULL, fsid, &report->counters);
+	if (find_filesystem(path, report->fsid) == 0) {
+		commit_counters_read_stats(NULL, report->fsid, &report->commits);
+		ret = counters_read(NULL, report->fsid, &report->counters);
 		report->has_counters = ret == 0;
 		report->has_filesystem = ret == 0 || ret == -ENOENT;
 		if (report->has_filesystem)
@@ -575,9 +578,25 @@ static void json_report(const struct report *report)
 
 /* -- the command -- */
 
+static void add_metrics(const struct report *report)
+{
+	struct metrics *metrics = report->arguments->global->metrics;
+
+	kernel_metrics_features(metrics, report->kernel.release, report->statuses);
+	if (report->has_module)
+		kernel_metrics_module(metrics, &report->module);
+	if (!report->has_filesystem)
+		return;
+	kernel_metrics_commits(metrics, report->fsid, &report->commits);
+	if (report->has_counters)
+		kernel_metrics_counters(metrics, report->fsid, &report->counters);
+}
+
 static int print(const struct report *report)
 {
-	if (report->arguments->global->json) {
+	if (report->arguments->global->metrics) {
+		add_metrics(report);
+	} else if (report->arguments->global->json) {
 		json_report(report);
 	} else if (print_report(report) < 0) {
 		error("out of memory");

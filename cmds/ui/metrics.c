@@ -48,9 +48,20 @@ void metrics_free(struct metrics *metrics)
 	free(metrics);
 }
 
+void metrics_freep(struct metrics **metrics)
+{
+	metrics_free(*metrics);
+	*metrics = NULL;
+}
+
 void metrics_set_label(struct metrics *metrics, const char *name, const char *value)
 {
 	metrics->label = (struct metric_label){ name, value };
+}
+
+bool metrics_are_empty(const struct metrics *metrics)
+{
+	return !metrics->count;
 }
 
 static struct family *family_new(const struct metric *metric)

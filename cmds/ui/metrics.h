@@ -2,6 +2,7 @@
 #ifndef FASTPATH_METRICS_H
 #define FASTPATH_METRICS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -51,12 +52,17 @@ struct metrics;
 /* Returns an object without samples, or NULL without memory. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
+/* Sets *METRICS to NULL. */
+void metrics_freep(struct metrics **metrics);
 
 /*
  * From now on each sample has this label first, until NAME is NULL. NAME and VALUE must stay as they
  * are as long.
  */
 void metrics_set_label(struct metrics *metrics, const char *name, const char *value);
+
+/* Whether there is no sample. */
+bool metrics_are_empty(const struct metrics *metrics);
 
 /* LABELS can be NULL. */
 void metrics_add(struct metrics *metrics, const struct metric *metric,

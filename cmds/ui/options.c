@@ -37,8 +37,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output, for every command:", GROUP_OUTPUT },
-	{ "format", OPTION_FORMAT, "text|json", 0, "Print a table (the default) or JSON",
-	  GROUP_OUTPUT },
+	{ "format", OPTION_FORMAT, "text|json|openmetrics", 0,
+	  "Print a table (the default), JSON or metrics", GROUP_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "Print more", GROUP_OUTPUT },
 	{ "quiet", 'q', NULL, 0, "Print no warnings, notes or progress", GROUP_OUTPUT },
 	{ "log", OPTION_LOG, "LEVEL", 0,
@@ -101,12 +101,21 @@ error_t expect_no_arguments(const struct argp_state *state, int count)
 
 static error_t parse_format(struct global_options *global, const char *format)
 {
-	if (strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		error_value("unknown format", format, " (expected text or json)");
+	bool is_openmetrics = strcmp(format, "openmetrics") == 0;
+
+	if (!is_openmetrics && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
+		error_value("unknown format", format, " (expected text, json or openmetrics)");
 		return EINVAL;
 	}
+	metrics_freep(&global->metrics);
 	global->json = strcmp(format, "json") == 0;
-	return 0;
+	if (!is_openmetrics)
+		return 0;
+	global->metrics = metrics_new();
+	if (global->metrics)
+		return 0;
+	error("out of memory");
+	return ENOMEM;
 }
 
 static error_t parse_log_level(struct global_options *global, const char *level)
@@ -174,7 +183,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		message_set_quiet(global->verbosity < 0);
-		return 0;
+		if (global->done || !global->metrics || global->has_metrics)
+			return 0;
+		error("this command has no metrics");
+		return EINVAL;
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		return finish(state, global);

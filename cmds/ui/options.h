@@ -12,8 +12,10 @@
 /* The options that can be given before or after the command's name. */
 struct global_options {
 	bool json;
-	/* with the format openmetrics, and where several commands give samples: where these go */
+	/* the samples of the format openmetrics, or of a caller that collects them; else NULL */
 	struct metrics *metrics;
+	/* the command can give samples */
+	bool has_metrics;
 	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;

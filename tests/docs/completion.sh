@@ -104,7 +104,7 @@ expect_ours_after_inspect()
 	expect completes 'btrfs -q i f' fastpath-status fiemap-shared
 	expect completes 'btrfs --format json inspect fiem' fiemap-shared
 	expect completes 'btrfs inspect fiemap-shared --ti' --timing
-	expect completes 'btrfs inspect-internal fiemap-shared --format=' json text
+	expect completes 'btrfs inspect-internal fiemap-shared --format=' json openmetrics text
 	expect completes 'btrfs inspect fiemap-shared --only s' shared
 	expect completes 'btrfs inspect fiem d' data.img directory
 	expect completes 'btrfs inspect see' seek-map
@@ -118,19 +118,19 @@ startup=$scratch/startup
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' disable enable fiemap-shared help log-stats module nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath ' collect disable enable fiemap-shared help log-stats module nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
 expect completes 'btrfs-fastpath --fo' --format=
-expect completes 'btrfs-fastpath --format=' json text
+expect completes 'btrfs-fastpath --format=' json openmetrics text
 expect completes 'btrfs-fastpath --format=j' json
 expect completes 'btrfs-fastpath --format j' json
 expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' disable enable fiemap-shared log-stats module nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath help ' collect disable enable fiemap-shared log-stats module nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing
@@ -156,6 +156,7 @@ expect completes 'btrfs-fastpath log --che' --check
 expect completes 'btrfs-fastpath log-stats --files '
 expect completes 'btrfs-fastpath log-stats --json-samples=da' data.img
 expect completes 'btrfs-fastpath log-stats di' directory
+expect completes 'btrfs-fastpath collect --c' --config=
 expect completes 'btrfs-fastpath module ' disable enable status
 expect completes 'btrfs-fastpath module -q e' enable
 expect completes 'btrfs-fastpath module enable '

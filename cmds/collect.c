@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/interrupts.h"
+#include "base/new-file.h"
+#include "base/trusted-program.h"
+#include "commands.h"
+#include "fs/mounted-filesystems.h"
+#include "ui/kernel-metrics.h"
+#include "ui/message.h"
+#include "ui/metrics.h"
+#include "ui/quoted-name.h"
+#include "ui/standard-files.h"
+
+#define DEFAULT_OUTPUT "/var/lib/prometheus/node-exporter/btrfs-fastpath.prom"
+
+/* -- options -- */
+
+struct arguments {
+	struct global_options *global;
+	/* NULL: the default one, if it exists */
+	const char *config;
+	const char *output;
+	int count;
+};
+
+enum {
+	OPTION_CONFIG = 0x2000,
+	OPTION_OUTPUT,
+};
+
+static const struct argp_option option_list[] = {
+	{ "config", OPTION_CONFIG, "FILE", 0,
+	  "Make the checks that FILE names (" COLLECT_CONFIG ", if it exists)", 1 },
+	{ "output", OPTION_OUTPUT, "FILE", 0,
+	  "Replace FILE, or print with \"-\" (" DEFAULT_OUTPUT ")", 1 },
+	{ 0 },
+};
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+	struct arguments *arguments = state->input;
+
+	switch (key) {
+	case OPTION_CONFIG:
+		arguments->config = text;
+		return 0;
+	case OPTION_OUTPUT:
+		arguments->output = text;
+		return 0;
+	case ARGP_KEY_ARG:
+		arguments->count++;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = arguments->global;
+		return 0;
+	case ARGP_KEY_END:
+		return arguments->global->done ? 0 : expect_no_arguments(state, arguments->count);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = option_list,
+	.parser = parse,
+	.children = global_argp_children,
+	.doc = "Write metrics of the kernel, of each mounted btrfs and of configured checks to a "
+	       "file, for the textfile collector of Prometheus' node_exporter.",
+};
+
+/* -- the whole run -- */
+
+struct run {
+	const struct arguments *arguments;
+	struct metrics *metrics;
+	int status;
+};
+
+static void collect_kernel(struct run *run)
+{
+	struct feature_status statuses[FEATURE_COUNT];
+	struct module_report module = { 0 };
+	struct utsname kernel;
+	int ret;
+
+	uname(&kernel);
+	feature_status_read(NULL, kernel.release, statuses);
+	kernel_metrics_features(run->metrics, kernel.release, statuses);
+	ret = module_report_read(&module);
+	if (ret == 0)
+		kernel_metrics_module(run->metrics, &module);
+	else if (ret != -ENOENT)
+		module_report_complain(warning_path, ret);
+	module_report_free(&module);
+}
+
+/* It can be unmounted meanwhile, and most kernels do not count. */
+static void collect_filesystem(struct run *run, const uint8_t fsid[FSID_SIZE])
+{
+	struct commit_counters commits;
+	struct counters counters;
+
+	commit_counters_read_stats(NULL, fsid, &commits);
+	kernel_metrics_commits(run->metrics, fsid, &commits);
+	if (counters_read(NULL, fsid, &counters) == 0)
+		kernel_metrics_counters(run->metrics, fsid, &counters);
+}
+
+static void collect_filesystems(struct run *run)
+{
+	CLEANUP(mounted_filesystems_free) struct mounted_filesystems filesystems = { 0 };
+	int ret;
+
+	ret = mounted_filesystems_read(NULL, &filesystems);
+	if (ret < 0) {
+		error_path("cannot read", "/sys/fs/btrfs", ret);
+		run->status = STATUS_ERROR;
+	}
+	for (size_t i = 0; i < filesystems.count; i++)
+		collect_filesystem(run, filesystems.fsids[i]);
+}
+
+/* -- checks -- */
+
+static const struct metric check_status_metric = {
+	.name = "btrfs_fastpath_check_status",
+	.type = METRIC_GAUGE,
+	.help = "The exit status of the check: 0 it passed, 64 it found something, 1 an error.",
+};
+
+static const struct metric check_time_metric = {
+	.name = "btrfs_fastpath_check_seconds",
+	.type = METRIC_GAUGE,
+	.unit = "seconds",
+	.help = "How long the check took.",
+};
+
+/* ARGV begins with the command's name. Returns its exit status. */
+static int run_command(struct run *run, const struct command *command, int argc, char **argv)
+{
+	struct global_options global = {
+		.metrics = run->metrics,
+		.has_metrics = true,
+		.verbosity = run->arguments->global->verbosity,
+	};
+
+	return command->run(argc, argv, &global);
+}
+
+static void make_check(struct run *run, const char *name, const struct command *command, int argc,
+		       char **argv)
+{
+	const struct metric_label labels[] = { { "command", command->name }, { NULL, NULL } };
+	uint64_t started_at = monotonic_ns();
+	int status;
+
+	metrics_set_label(run->metrics, "check", name);
+	status = run_command(run, command, argc, argv);
+	metrics_add(run->metrics, &check_status_metric, labels, status);
+	metrics_add_ns(run->metrics, &check_time_metric, labels, monotonic_ns() - started_at);
+	metrics_set_label(run->metrics, NULL, NULL);
+	message_set_quiet(run->arguments->global->verbosity < 0);
+	if (status == STATUS_ERROR)
+		run->status = STATUS_ERROR;
+}
+
+/* -- the configuration -- */
+
+struct config {
+	const char *path;
+	FILE *stream;
+	unsigned int line;
+};
+
+static void complain_of_line(struct run *run, const struct config *config, const char *what)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(config->path);
+
+	error("%s, line %u: %s", quoted, config->line, what);
+	run->status = STATUS_ERROR;
+}
+
+/* "check NAME COMMAND ARGUMENT..." */
+static void obey(struct run *run, const struct config *config, int count, char **words)
+{
+	const struct command *command;
+
+	if (strcmp(words[0], "check") != 0 || count < 3) {
+		complain_of_line(run, config, "expected: check NAME COMMAND ARGUMENT...");
+		return;
+	}
+	if (command_find(words[2], CALLER_OWN, &command) != COMMAND_FOUND ||
+	    !command->has_metrics) {
+		complain_of_line(run, config, "this command has no metrics");
+		return;
+	}
+	make_check(run, words[1], command, count - 2, words + 2);
+}
+
+static void obey_line(struct run *run, const struct config *config, const char *line)
+{
+	wordexp_t words;
+
+	/* Patterns and variables are useful, and commands would be a shell. */
+	if (wordexp(line, &words, WRDE_NOCMD) != 0) {
+		complain_of_line(run, config, "cannot be split into words");
+		return;
+	}
+	if (words.we_wordc)
+		obey(run, config, words.we_wordc, words.we_wordv);
+	wordfree(&words);
+}
+
+static void obey_config(struct run *run, struct config *config)
+{
+	CLEANUP_FREE char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+
+	while ((length = getline(&line, &size, config->stream)) >= 0) {
+		config->line++;
+		line[strcspn(line, "\n")] = '\0';
+		if (line[strspn(line, " \t")] != '#')
+			obey_line(run, config, line);
+	}
+	if (ferror(config->stream)) {
+		error_path("cannot read", config->path, -errno);
+		run->status = STATUS_ERROR;
+	}
+}
+
+/* Who can change it decides what root reads. Returns 0, or less after it has complained. */
+static int open_config(const char *path, bool may_be_missing, FILE **ret_stream)
+{
+	int ret = trusted_program_check(path);
+
+	if (ret == -ENOENT && may_be_missing)
+		return ret;
+	if (ret == -EPERM) {
+		error_path("will not obey what other users can change:", path, 0);
+		return ret;
+	}
+	*ret_stream = ret == 0 ? fopen(path, "re") : NULL;
+	if (!*ret_stream) {
+		ret = ret == 0 ? -errno : ret;
+		error_path("cannot open", path, ret);
+	}
+	return ret;
+}
+
+static void make_checks(struct run *run)
+{
+	const char *path = run->arguments->config;
+	struct config config = { .path = path ? path : COLLECT_CONFIG };
+	int ret;
+
+	ret = open_config(config.path, !path, &config.stream);
+	if (ret < 0) {
+		if (path || ret != -ENOENT)
+			run->status = STATUS_ERROR;
+		return;
+	}
+	obey_config(run, &config);
+	fclose(config.stream);
+}
+
+/* -- the file -- */
+
+static const struct metric time_metric = {
+	.name = "btrfs_fastpath_collect_timestamp_seconds",
+	.type = METRIC_GAUGE,
+	.unit = "seconds",
+	.help = "When these metrics were collected, in seconds since 1970.",
+};
+
+static void add_time(struct run *run)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	metrics_add(run->metrics, &time_metric, NULL, now.tv_sec);
+}
+
+static int write_to_file(struct run *run, const char *path)
+{
+	struct descriptor_place left;
+	struct new_file file;
+	int ret, finished;
+
+	ret = new_file_open_to_replace(path, &file);
+	if (ret < 0)
+		return ret;
+	file.error = metrics_write(run->metrics, file.stream, METRICS_PROMETHEUS);
+	finished = new_file_finish(&file, &left);
+	free(left.path);
+	return finished;
+}
+
+/* A signal meanwhile leaves the old file or the new one. */
+static void replace_file(struct run *run, const char *path)
+{
+	struct interrupts interrupts;
+	int ret;
+
+	interrupts_hold(&interrupts);
+	ret = write_to_file(run, path);
+	if (ret == -EXDEV)
+		error_path("the path has a symbolic link of another user:", path, 0);
+	else if (ret < 0)
+		error_path("cannot write to", path, ret);
+	if (ret < 0)
+		run->status = STATUS_ERROR;
+	interrupts_release(&interrupts);
+}
+
+static void write_metrics(struct run *run)
+{
+	const char *path = run->arguments->output;
+
+	if (strcmp(path, "-") != 0) {
+		replace_file(run, path);
+	} else if (metrics_write(run->metrics, stdout, METRICS_PROMETHEUS) < 0) {
+		error("out of memory");
+		run->status = STATUS_ERROR;
+	}
+}
+
+static int collect(const struct arguments *arguments)
+{
+	struct run run = { .arguments = arguments, .metrics = metrics_new() };
+
+	if (!run.metrics) {
+		error("out of memory");
+		return STATUS_ERROR;
+	}
+	collect_kernel(&run);
+	collect_filesystems(&run);
+	make_checks(&run);
+	add_time(&run);
+	write_metrics(&run);
+	metrics_free(run.metrics);
+	return run.status;
+}
+
+int collect_run(int argc, char **argv, struct global_options *global)
+{
+	struct arguments arguments = { .global = global, .output = DEFAULT_OUTPUT };
+
+	if (options_parse(&argp, argc, argv, 0, &arguments))
+		return STATUS_ERROR;
+	return global->done ? STATUS_OK : collect(&arguments);
+}

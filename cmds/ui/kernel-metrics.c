@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include "base/clock.h"
+#include "ui/kernel-metrics.h"
+
+static const struct metric kernel_metric = {
+	.name = "btrfs_fastpath_kernel",
+	.type = METRIC_INFO,
+	.help = "The running kernel.",
+};
+
+static const struct metric present_metric = {
+	.name = "btrfs_fastpath_feature_present",
+	.type = METRIC_GAUGE,
+	.help = "Whether the kernel has this optimised path of btrfs; without a sample it is not known.",
+};
+
+void kernel_metrics_features(struct metrics *metrics, const char *release,
+			     const struct feature_status statuses[FEATURE_COUNT])
+{
+	const struct metric_label kernel_labels[] = { { "release", release }, { NULL, NULL } };
+
+	metrics_add(metrics, &kernel_metric, kernel_labels, 1);
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		const struct metric_label labels[] = { { "feature", features[i].name },
+						       { NULL, NULL } };
+
+		if (statuses[i].state != FEATURE_UNKNOWN)
+			metrics_add(metrics, &present_metric, labels,
+				    statuses[i].state == FEATURE_PRESENT);
+	}
+}
+
+static const struct metric module_metric = {
+	.name = "btrfs_fastpath_module",
+	.type = METRIC_INFO,
+	.help = "The patched module that the package has for the running kernel.",
+};
+
+static const struct metric reboot_metric = {
+	.name = "btrfs_fastpath_module_reboot_needed",
+	.type = METRIC_GAUGE,
+	.help = "Whether the running kernel has another module of btrfs than its next boot will load.",
+};
+
+void kernel_metrics_module(struct metrics *metrics, const struct module_report *report)
+{
+	const struct module_kernel *running = report->running;
+
+	metrics_add(metrics, &reboot_metric, NULL, report->needs_reboot);
+	if (running) {
+		const struct metric_label labels[] = {
+			{ "state", module_state_name(running->state) },
+			{ "version", running->version ? running->version : "" },
+			{ NULL, NULL },
+		};
+
+		metrics_add(metrics, &module_metric, labels, 1);
+	}
+}
+
+static const struct metric counter_metric = {
+	.name = "btrfs_fastpath_counter",
+	.type = METRIC_COUNTER,
+	.help = "How often the patched kernel took this shortcut or slow path since the mount.",
+};
+
+void kernel_metrics_counters(struct metrics *metrics, const uint8_t fsid[FSID_SIZE],
+			     const struct counters *counters)
+{
+	char text[FSID_TEXT_SIZE];
+
+	filesystem_id_text(text, fsid);
+	for (size_t i = 0; i < counters->count; i++) {
+		const struct metric_label labels[] = {
+			{ "uuid", text },
+			{ "counter", counters->list[i].name },
+			{ NULL, NULL },
+		};
+
+		metrics_add(metrics, &counter_metric, labels, counters->list[i].value);
+	}
+}
+
+static const struct metric generation_metric = {
+	.name = "btrfs_fastpath_generation",
+	.type = METRIC_GAUGE,
+	.help = "The number of the newest transaction.",
+};
+
+static const struct metric commits_metric = {
+	.name = "btrfs_fastpath_commits",
+	.type = METRIC_COUNTER,
+	.help = "Commits of transactions since the mount.",
+};
+
+static const struct metric commit_time_metric = {
+	.name = "btrfs_fastpath_commit_seconds",
+	.type = METRIC_COUNTER,
+	.unit = "seconds",
+	.help = "How long all commits since the mount took.",
+};
+
+static const struct metric last_commit_metric = {
+	.name = "btrfs_fastpath_last_commit_seconds",
+	.type = METRIC_GAUGE,
+	.unit = "seconds",
+	.help = "How long the last commit took.",
+};
+
+static const struct metric longest_commit_metric = {
+	.name = "btrfs_fastpath_longest_commit_seconds",
+	.type = METRIC_GAUGE,
+	.unit = "seconds",
+	.help = "How long the longest commit since the mount took.",
+};
+
+static void add_ms(struct metrics *metrics, const struct metric *metric,
+		   const struct metric_label *labels, uint64_t milliseconds)
+{
+	metrics_add_ns(metrics, metric, labels, milliseconds * NANOSECONDS_PER_MILLISECOND);
+}
+
+void kernel_metrics_commits(struct metrics *metrics, const uint8_t fsid[FSID_SIZE],
+			    const struct commit_counters *counters)
+{
+	char text[FSID_TEXT_SIZE];
+	const struct metric_label labels[] = { { "uuid", text }, { NULL, NULL } };
+
+	filesystem_id_text(text, fsid);
+	if (counters->generation_known)
+		metrics_add(metrics, &generation_metric, labels, counters->generation);
+	if (!counters->stats_known)
+		return;
+	metrics_add(metrics, &commits_metric, labels, counters->commits);
+	add_ms(metrics, &commit_time_metric, labels, counters->total_commit_ms);
+	add_ms(metrics, &last_commit_metric, labels, counters->last_commit_ms);
+	add_ms(metrics, &longest_commit_metric, labels, counters->max_commit_ms);
+}

@@ -1,0 +1,251 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# Metrics: what each command gives, as Prometheus' own library reads it, beside its JSON; and collect, which writes the
+# file for node_exporter.
+
+# bats' run sets output and stderr, and runs each test in a subshell
+# shellcheck disable=SC2030,SC2031,SC2154
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+setup_file() {
+    mount_btrfs 1G noatime,commit=3600
+    put_program_for_nobody
+    head -c 1M /dev/urandom >"$MNT/file"
+    cp --reflink=always "$MNT/file" "$MNT/clone"
+    head -c 3M /dev/urandom >"$MNT/other"
+    touch "$MNT/nocow"
+    chattr +C "$MNT/nocow"
+    head -c 2M /dev/urandom >"$MNT/nocow"
+    sync -f "$MNT"
+    btrfs -q subvolume create "$MNT/subvolume"
+    head -c 5M /dev/urandom >"$MNT/subvolume/file"
+    btrfs -q subvolume snapshot -r "$MNT/subvolume" "$MNT/snapshot"
+    sync -f "$MNT"
+}
+
+teardown_file() {
+    unmount_btrfs
+}
+
+setup() {
+    mkdir "$MNT/work"
+    chmod 700 "$MNT/work"
+    CONFIG=$MNT/work/collect.conf
+    OUTPUT=$MNT/work/btrfs.prom
+}
+
+teardown() {
+    rm -rf "$MNT/work"
+}
+
+# openmetrics ARGUMENT...: the samples of a command
+openmetrics() {
+    "$FASTPATH" --format openmetrics "$@" | "$BATS_TEST_DIRNAME/read-openmetrics" openmetrics
+}
+
+# json_of FILTER ARGUMENT...
+json_of() {
+    "$FASTPATH" --format json "${@:2}" | jq -r "$1"
+}
+
+# expect_sample TYPE NAME LABELS VALUE
+expect_sample() {
+    grep -qxF -e "$1 $2 {$3} $4" <<<"$output" || fail "no $1 $2 {$3} $4 in:" "$output"
+}
+
+# value NAME LABELS: of the only sample
+value() {
+    awk -v name="$1" -v labels="{$2}" '$2 == name && $3 == labels { print $4 }' <<<"$output"
+}
+
+@test "fiemap-shared: the sums of all files" {
+    local kind
+
+    run -0 openmetrics fiemap-shared "$MNT/file" "$MNT/clone" "$MNT/other"
+    expect_sample gauge btrfs_fastpath_sharing_files '' 3
+    expect_sample gauge btrfs_fastpath_sharing_bytes kind=total 5242880
+    expect_sample gauge btrfs_fastpath_sharing_bytes kind=shared 2097152
+    expect_sample gauge btrfs_fastpath_sharing_bytes kind=set_shared 1048576
+    for kind in exclusive inline delalloc; do
+        expect_sample gauge btrfs_fastpath_sharing_bytes "kind=$kind" \
+            "$(json_of ".total.${kind}_bytes" fiemap-shared "$MNT/file" "$MNT/clone" "$MNT/other")"
+    done
+}
+
+@test "nocow-check: bytes by where the next write goes, and why" {
+    run -0 openmetrics nocow-check "$MNT/nocow" "$MNT/other"
+    expect_sample gauge btrfs_fastpath_nocow_files '' 2
+    expect_sample gauge btrfs_fastpath_nocow_bytes next_write=in_place,reason=nodatacow 2097152
+    expect_sample gauge btrfs_fastpath_nocow_bytes next_write=copied,reason=no_flag 3145728
+    expect_sample gauge btrfs_fastpath_nocow_bytes next_write=copied,reason=generation 0
+}
+
+@test "seek-map: each file, and its calls as a histogram" {
+    run -0 openmetrics seek-map --timing --reopen "$MNT/file" "$MNT/other"
+    expect_sample gauge btrfs_fastpath_seek_bytes "path=$MNT/file,type=data" 1048576
+    expect_sample gauge btrfs_fastpath_seek_bytes "path=$MNT/other,type=hole" 0
+    expect_sample histogram btrfs_fastpath_seek_call_seconds_count "path=$MNT/file" 2
+    [ -n "$(value btrfs_fastpath_seek_walk_seconds "path=$MNT/file,walk=reopened")" ]
+}
+
+@test "log-stats: the fsyncs as a histogram, and by kind" {
+    run -0 --separate-stderr openmetrics log-stats -q --files 300 "$MNT/work"
+    expect_sample histogram btrfs_fastpath_fsync_seconds_count "path=$MNT/work" 3
+    expect_sample histogram btrfs_fastpath_fsync_seconds_bucket "le=+Inf,path=$MNT/work" 3
+    [ "$(awk '$2 == "btrfs_fastpath_fsyncs" { sum += $4 } END { print sum }' <<<"$output")" = 3 ]
+}
+
+@test "send-reada: the sizes of the stream" {
+    run -0 openmetrics send-reada --estimate "$MNT/snapshot"
+    expect_sample gauge btrfs_fastpath_send_stream_bytes "subvolume=$MNT/snapshot" \
+        "$("$FASTPATH" send-reada --estimate --raw "$MNT/snapshot")"
+}
+
+@test "status: the features, and the commits of a file system" {
+    local uuid features
+
+    uuid=$(findmnt -no UUID "$MNT")
+    run -0 openmetrics status "$MNT"
+    expect_sample info btrfs_fastpath_kernel_info "release=$(uname -r)" 1
+    features=$(json_of '.status.features[] | select(.state != "unknown") |
+        "gauge btrfs_fastpath_feature_present {feature=\(.feature)} \(if .state == "present" then 1 else 0 end)"' status)
+    [ "$(grep btrfs_fastpath_feature_present <<<"$output")" = "$features" ]
+    [ ! -e "/sys/fs/btrfs/$uuid/commit_stats" ] || expect_sample counter btrfs_fastpath_commits_total "uuid=$uuid" \
+        "$(awk '$1 == "commits" { print $2 }' "/sys/fs/btrfs/$uuid/commit_stats")"
+}
+
+@test "a command without metrics says so" {
+    run -1 --separate-stderr "$FASTPATH" --format openmetrics enable
+    [ -z "$output" ]
+    grep -q '^ERROR: .*metrics' <<<"$stderr" || fail "$stderr"
+}
+
+@test "metrics of details are refused" {
+    local arguments
+
+    for arguments in "fiemap-shared --extents" "nocow-check --extents" "seek-map --map" "seek-map --check"; do
+        # shellcheck disable=SC2086 # words
+        run -1 --separate-stderr "$FASTPATH" --format openmetrics $arguments "$MNT/file"
+        [ -z "$output" ]
+        [ "$(wc -l <<<"$stderr")" -eq 1 ]
+    done
+}
+
+@test "a name of any bytes is a label" {
+    local name=$'a"b\\c\n-\xff'
+
+    cp --reflink=always "$MNT/file" "$MNT/work/$name"
+    run -0 openmetrics seek-map "$MNT/work/$name"
+    expect_sample gauge btrfs_fastpath_seek_segments "path=$MNT/work/a\"b\\\\c\\x0a-\\xff" 1
+}
+
+# -- collect --
+
+collect() {
+    "$FASTPATH" collect --config "$CONFIG" --output "$OUTPUT" "$@"
+}
+
+# read_output: the file's samples, as run's output
+read_output() {
+    run -0 "$BATS_TEST_DIRNAME/read-openmetrics" prometheus <"$OUTPUT"
+}
+
+@test "collect: the kernel and each mounted file system" {
+    local uuid
+
+    : >"$CONFIG"
+    run -0 --separate-stderr collect
+    [ -z "$output$stderr" ]
+    read_output
+    expect_sample gauge btrfs_fastpath_kernel_info "release=$(uname -r)" 1
+    for uuid in /sys/fs/btrfs/*-*/commit_stats; do
+        [ ! -e "$uuid" ] || [ -n "$(value btrfs_fastpath_commits_total "uuid=$(basename "$(dirname "$uuid")")")" ]
+    done
+    [ "$(($(date +%s) - $(value btrfs_fastpath_collect_timestamp_seconds '')))" -lt 600 ]
+}
+
+@test "collect: what checks found, passed, and could not do" {
+    cat >"$CONFIG" <<TEXT
+# a comment
+
+  check database nocow-check --check "$MNT/nocow"
+check 'two words' fiemap-shared -s $MNT/{file,clone}
+check pattern fiemap-shared -s $MNT/o*her
+check fsync log-stats -q --files 100 $MNT/work --check --max-ms 86400000
+check missing seek-map $MNT/nothing
+TEXT
+    run -1 --separate-stderr collect
+    [ -z "$output" ]
+    [[ $stderr == *"$MNT/nothing"* ]]
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=database,command=nocow-check 0
+    expect_sample gauge btrfs_fastpath_check_status check=fsync,command=log-stats 0
+    expect_sample gauge btrfs_fastpath_check_status check=missing,command=seek-map 1
+    expect_sample gauge btrfs_fastpath_sharing_bytes 'check=pattern,kind=total' 3145728
+    expect_sample histogram btrfs_fastpath_fsync_seconds_count "check=fsync,path=$MNT/work" 1
+    [ -n "$(value btrfs_fastpath_check_seconds check=database,command=nocow-check)" ]
+
+    btrfs -q subvolume snapshot "$MNT" "$MNT/work/now"
+    echo "check database nocow-check --check $MNT/nocow" >"$CONFIG"
+    run -0 --separate-stderr collect
+    [[ $stderr == *"would be copied"* ]]
+    btrfs -q subvolume delete "$MNT/work/now"
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=database,command=nocow-check 64
+    expect_sample gauge btrfs_fastpath_nocow_bytes check=database,next_write=copied,reason=generation 2097152
+}
+
+@test "collect: an error in a line is told with its number, and the other checks are made" {
+    # shellcheck disable=SC2016 # for the file
+    printf '%s\n' 'check' 'chek a nocow-check x' 'check b module status' 'check c nothing x' 'check d seek-map $(touch x)' \
+        'check e seek-map "' "check f seek-map $MNT/file" >"$CONFIG"
+    run -1 --separate-stderr collect
+    [ "$(grep -o 'line [0-9]*:' <<<"$stderr" | tr -d '\n')" = 'line 1:line 2:line 3:line 4:line 5:line 6:' ] || fail "$stderr"
+    [ ! -e x ]
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=f,command=seek-map 0
+}
+
+@test "collect: a configuration that others can change is not obeyed" {
+    echo "check a seek-map $MNT/file" >"$CONFIG"
+    chmod o+w "$CONFIG"
+    run -1 --separate-stderr collect
+    [[ $stderr == *"other users can change"* ]] || fail "$stderr"
+    read_output
+    [ -z "$(value btrfs_fastpath_check_status check=a,command=seek-map)" ]
+}
+
+@test "collect: a configuration that was named has to be there" {
+    run -1 --separate-stderr collect
+    [[ $stderr == *"cannot open '$CONFIG'"* ]] || fail "$stderr"
+    [ -e "$OUTPUT" ]
+}
+
+@test "collect: the file is replaced at once, and readable for others" {
+    : >"$CONFIG"
+    echo old >"$OUTPUT"
+    chmod 600 "$OUTPUT"
+    exec 5<"$OUTPUT"
+    run -0 collect
+    [ "$(cat <&5)" = old ]
+    [ "$(stat -c %a "$OUTPUT")" = 644 ]
+    [ "$(find "$MNT/work" -type f | wc -l)" -eq 2 ]
+}
+
+@test "collect: what cannot be replaced stays" {
+    : >"$CONFIG"
+    mkdir "$OUTPUT"
+    run -1 --separate-stderr collect
+    [[ $stderr == *"cannot write to '$OUTPUT': Is a directory"* ]] || fail "$stderr"
+    rmdir "$OUTPUT"
+    mkfifo "$OUTPUT"
+    run -1 --separate-stderr collect
+    [ -p "$OUTPUT" ]
+}
+
+@test "collect: to standard output, without privilege" {
+    run -0 --separate-stderr as_nobody "$MNT/program" collect --output -
+    run -0 "$BATS_TEST_DIRNAME/read-openmetrics" prometheus <<<"$output"
+    expect_sample gauge btrfs_fastpath_kernel_info "release=$(uname -r)" 1
+}
