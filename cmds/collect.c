@@ -151,7 +151,7 @@ static int run_command(struct run *run, const struct command *command, int argc,
 {
 	struct global_options global = {
 		.metrics = run->metrics,
-		.has_metrics = true,
+		.formats = command->formats,
 		.verbosity = run->arguments->global->verbosity,
 	};
 
@@ -201,7 +201,7 @@ static void obey(struct run *run, const struct config *config, int count, char *
 		return;
 	}
 	if (command_find(words[2], CALLER_OWN, &command) != COMMAND_FOUND ||
-	    !command->has_metrics) {
+	    !(command->formats & FORMAT_OPENMETRICS)) {
 		complain_of_line(run, config, "this command has no metrics");
 		return;
 	}

@@ -17,8 +17,8 @@ struct command {
 	const char *inspect_name;
 	/* btrfs inspect does not have it */
 	bool is_own_alone;
-	/* --format openmetrics, and a check of "collect" */
-	bool has_metrics;
+	/* besides text and JSON: FORMAT_*. One with metrics can be a check of "collect". */
+	unsigned int formats;
 	const char *arguments;
 	const char *summary;
 	/*

@@ -14,35 +14,35 @@
 const struct command commands[] = {
 	{
 		.name = "fiemap-shared",
-		.has_metrics = true,
+		.formats = FORMAT_OPENMETRICS,
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which extents are shared, with whom, and how long the check takes",
 		.run = fiemap_shared_run,
 	},
 	{
 		.name = "seek-map",
-		.has_metrics = true,
+		.formats = FORMAT_OPENMETRICS,
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show where a file has data and holes, and how long finding them takes",
 		.run = seek_map_run,
 	},
 	{
 		.name = "log-stats",
-		.has_metrics = true,
+		.formats = FORMAT_OPENMETRICS | FORMAT_NAGIOS,
 		.arguments = "[OPTION...] DIR",
 		.summary = "Show how long fsyncs of a growing directory take, and what they commit",
 		.run = log_stats_run,
 	},
 	{
 		.name = "nocow-check",
-		.has_metrics = true,
+		.formats = FORMAT_OPENMETRICS,
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which writes to a file go in place, which are copied, and why",
 		.run = nocow_check_run,
 	},
 	{
 		.name = "send-reada",
-		.has_metrics = true,
+		.formats = FORMAT_OPENMETRICS,
 		.arguments = "[OPTION...] SUBVOL",
 		.summary = "Show what a send consists of, what it reads, and how large it would be",
 		.run = send_reada_run,
@@ -50,7 +50,7 @@ const struct command commands[] = {
 	{
 		.name = "status",
 		.inspect_name = "fastpath-status",
-		.has_metrics = true,
+		.formats = FORMAT_OPENMETRICS,
 		.arguments = "[OPTION...] [PATH]",
 		.summary =
 			"Show which of the optimised paths the kernel has, and how that is known",
@@ -157,6 +157,14 @@ static int print_metrics(struct metrics *metrics, int status)
 	return status;
 }
 
+/* Nobody got the answer of a plugin that could not write it. Returns the exit status. */
+static int finish(const struct global_options *global, int status)
+{
+	int finished = standard_output_finish(status);
+
+	return global->nagios && finished != status ? STATUS_PLUGIN_UNKNOWN : finished;
+}
+
 /* Named after the program in its help and messages. */
 static int run_command(const struct command *command, struct call *call, int argc, char **argv)
 {
@@ -170,12 +178,12 @@ static int run_command(const struct command *command, struct call *call, int arg
 		return STATUS_ERROR;
 	}
 	argv[0] = name;
-	call->global.has_metrics = command->has_metrics;
+	call->global.formats = command->formats;
 	status = command->run(argc, argv, &call->global);
 	if (!call->global.done)
 		status = print_metrics(call->global.metrics, status);
 	metrics_freep(&call->global.metrics);
-	return standard_output_finish(status);
+	return finish(&call->global, status);
 }
 
 /* Adds the list of commands to the help. */
@@ -271,7 +279,7 @@ static int run_help(struct call *call, int argc, char **argv)
 int dispatch(enum command_caller caller, int argc, char **argv)
 {
 	char *program = (char *)program_name(caller);
-	struct call call = { .caller = caller, .global.has_metrics = true };
+	struct call call = { .caller = caller, .global.formats = FORMAT_ANY };
 	const struct command *command;
 
 	argv[0] = program;

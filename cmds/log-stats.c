@@ -20,6 +20,7 @@
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"
+#include "log-stats-judge.h"
 #include "log-stats-metrics.h"
 #include "log-stats-watch.h"
 #include "ui/counter-delta.h"
@@ -54,8 +55,9 @@ struct arguments {
 	bool watch;
 	const char *samples;
 	bool check;
-	/* 0: not said */
-	uint64_t max_ns;
+	/* --judge was given */
+	bool judge;
+	struct limits limits;
 };
 
 enum {
@@ -67,6 +69,9 @@ enum {
 	OPTION_JSON_SAMPLES,
 	OPTION_CHECK,
 	OPTION_MAX_MS,
+	OPTION_JUDGE,
+	OPTION_WARNING,
+	OPTION_CRITICAL,
 };
 
 static const struct argp_option option_list[] = {
@@ -83,8 +88,14 @@ static const struct argp_option option_list[] = {
 	{ "json-samples", OPTION_JSON_SAMPLES, "FILE", 0,
 	  "Also write a line of JSON for each fsync to a new FILE", 2 },
 	{ "check", OPTION_CHECK, NULL, 0,
-	  "Exit with status 64 if the 99th percentile is above --max-ms", 2 },
+	  "Exit with status 64 if the figure of --judge is above --max-ms", 2 },
 	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit for --check", 2 },
+	{ "judge", OPTION_JUDGE, "FIGURE", 0,
+	  "p99 (the default), p95, p90, median, mean or max of the fsyncs", 2 },
+	{ "warning", OPTION_WARNING, "RANGE", 0,
+	  "With --format nagios: warn if the figure, in milliseconds, is outside of RANGE", 2 },
+	{ "critical", OPTION_CRITICAL, "RANGE", 0,
+	  "With --format nagios: critical if the figure is outside of RANGE", 2 },
 	{ 0 },
 };
 
@@ -112,13 +123,38 @@ static error_t check_watch(const struct arguments *arguments)
 {
 	if (!arguments->watch)
 		return 0;
-	if (arguments->global->metrics) {
-		error("--watch has no metrics");
+	if (arguments->global->metrics || arguments->global->nagios) {
+		error("--watch prints text or JSON");
 		return EINVAL;
 	}
-	if (arguments->check || arguments->max_ns || arguments->samples ||
+	if (arguments->check || arguments->judge || arguments->limits.has_warning ||
+	    arguments->limits.has_critical || arguments->limits.max_ns || arguments->samples ||
 	    arguments->commit_between || arguments->every || arguments->files) {
 		error("--watch can only be combined with --interval");
+		return EINVAL;
+	}
+	return 0;
+}
+
+static error_t check_limits(const struct arguments *arguments)
+{
+	const struct limits *limits = &arguments->limits;
+	bool nagios = arguments->global->nagios;
+
+	if (arguments->check != !!limits->max_ns) {
+		error("--check and --max-ms need each other");
+		return EINVAL;
+	}
+	if (nagios && arguments->check) {
+		error("--format nagios has --warning and --critical instead of --check");
+		return EINVAL;
+	}
+	if (!nagios && (limits->has_warning || limits->has_critical)) {
+		error("--warning and --critical need --format nagios");
+		return EINVAL;
+	}
+	if (arguments->judge && !nagios && !arguments->check) {
+		error("--judge needs --check or --format nagios");
 		return EINVAL;
 	}
 	return 0;
@@ -132,10 +168,8 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		return EINVAL;
 	if (check_watch(arguments))
 		return EINVAL;
-	if (arguments->check != !!arguments->max_ns) {
-		error("--check and --max-ms need each other");
+	if (check_limits(arguments))
 		return EINVAL;
-	}
 	if (arguments->samples && strcmp(arguments->samples, "-") == 0) {
 		error("--json-samples needs a file, because the report goes to standard output");
 		return EINVAL;
@@ -182,7 +216,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_MAX_MS:
 		return parse_time("--max-ms", text, SECONDS_MAX * UINT64_C(1000),
-				  NANOSECONDS_PER_MILLISECOND, &arguments->max_ns);
+				  NANOSECONDS_PER_MILLISECOND, &arguments->limits.max_ns);
+	case OPTION_JUDGE:
+		arguments->judge = true;
+		return limits_parse_judged(&arguments->limits, text);
+	case OPTION_WARNING:
+		return limits_parse_warning(&arguments->limits, text);
+	case OPTION_CRITICAL:
+		return limits_parse_critical(&arguments->limits, text);
 	case ARGP_KEY_ARG:
 		arguments->directory = text;
 		arguments->directory_count++;
@@ -770,6 +811,7 @@ static void json_report(struct json_writer *json, const struct run *run)
 	json_add_uint(json, "elapsed_ns", run->elapsed_ns);
 	json_commits(json, run);
 	counter_delta_report(&run->counter_delta, json);
+	limits_json(&run->arguments->limits, &run->latency, json);
 	json_add_bool(json, "complete", run->folder.file_count == run->arguments->files);
 	if (run->error)
 		json_add_string(json, "error", strerror(-run->error));
@@ -810,18 +852,34 @@ static void finish_samples(struct run *run)
 		tell_place("what was written", &left);
 }
 
+static bool is_quiet(const struct run *run)
+{
+	return run->arguments->global->verbosity < 0;
+}
+
 static void check_limit(struct run *run)
 {
-	const struct arguments *arguments = run->arguments;
-	uint64_t p99 = latency_percentile(&run->latency, 99);
-	char found[UNITS_TEXT_SIZE], limit[UNITS_TEXT_SIZE];
-
-	if (!arguments->check || p99 <= arguments->max_ns)
-		return;
-	warning("the 99th percentile is %s, above %s", format_time(found, p99),
-		format_time(limit, arguments->max_ns));
-	if (run->status == STATUS_OK)
+	if (limits_check(&run->arguments->limits, &run->latency, is_quiet(run)) &&
+	    run->status == STATUS_OK)
 		run->status = STATUS_CHECK_FAILED;
+}
+
+static void count_kinds(const struct run *run, uint64_t ret_counts[FSYNC_KINDS])
+{
+	for (int kind = 0; kind < FSYNC_KINDS; kind++)
+		ret_counts[kind] = run->kinds[kind].count;
+}
+
+/* What was measured before an error is no answer. */
+static void report_to_monitoring(struct run *run)
+{
+	struct plugin_figures figures = { .latency = &run->latency };
+
+	count_kinds(run, figures.counts);
+	if (run->status == STATUS_OK && run->latency.count)
+		run->status = limits_print_plugin(&run->arguments->limits, &figures);
+	else
+		run->status = print_plugin_unknown();
 }
 
 static void report_metrics(const struct run *run)
@@ -830,14 +888,17 @@ static void report_metrics(const struct run *run)
 
 	if (!run->latency.count)
 		return;
-	for (int kind = 0; kind < FSYNC_KINDS; kind++)
-		counts[kind] = run->kinds[kind].count;
+	count_kinds(run, counts);
 	log_stats_metrics(run->arguments->global->metrics, run->arguments->directory, &run->latency,
 			  counts);
 }
 
 static void report(struct run *run)
 {
+	if (run->arguments->global->nagios) {
+		report_to_monitoring(run);
+		return;
+	}
 	if (run->arguments->global->metrics) {
 		report_metrics(run);
 		return;
@@ -848,6 +909,9 @@ static void report(struct run *run)
 		json_end(&run->json);
 		return;
 	}
+	/* Whoever wants to hear nothing but the reason is told nothing else. */
+	if (run->arguments->check && is_quiet(run))
+		return;
 	if (print_report(run) < 0)
 		failed(run, "cannot report on", run->arguments->directory, -ENOMEM);
 }
@@ -874,7 +938,7 @@ static void flush_output(struct run *run)
 	if (standard_output_flush(&err) == 0 || interrupts_pending(&run->interrupts))
 		return;
 	standard_output_complain(err);
-	run->status = STATUS_ERROR;
+	run->status = run->arguments->global->nagios ? STATUS_PLUGIN_UNKNOWN : STATUS_ERROR;
 }
 
 /* Returns the exit status. */
@@ -904,7 +968,7 @@ int log_stats_run(int argc, char **argv, struct global_options *global)
 	struct arguments arguments = { .global = global };
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
-		return STATUS_ERROR;
+		return global->nagios ? print_plugin_unknown() : STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
 	if (arguments.watch)

@@ -9,4 +9,12 @@ enum {
 	STATUS_CHECK_FAILED = 64,
 };
 
+/* With --format nagios: those of a monitoring plugin. */
+enum {
+	STATUS_PLUGIN_OK = 0,
+	STATUS_PLUGIN_WARNING = 1,
+	STATUS_PLUGIN_CRITICAL = 2,
+	STATUS_PLUGIN_UNKNOWN = 3,
+};
+
 #endif

@@ -12,6 +12,7 @@
 
 /* There is one standard error, so there is one answer. */
 static bool is_quiet;
+static char first_error[512];
 
 static void print(const char *prefix, const char *format, va_list arguments)
 {
@@ -28,10 +29,24 @@ void message_set_quiet(bool quiet)
 	is_quiet = quiet;
 }
 
+const char *message_first_error(void)
+{
+	return first_error;
+}
+
+static void note_error(const char *format, va_list arguments)
+{
+	if (!*first_error)
+		vsnprintf(first_error, sizeof(first_error), format, arguments);
+}
+
 void error(const char *format, ...)
 {
 	va_list arguments;
 
+	va_start(arguments, format);
+	note_error(format, arguments);
+	va_end(arguments);
 	va_start(arguments, format);
 	print("ERROR: ", format, arguments);
 	va_end(arguments);

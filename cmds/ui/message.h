@@ -11,6 +11,9 @@ void message_set_quiet(bool quiet);
 void error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* The text of the first error that was printed, cut if it is long; "" if there was none. */
+const char *message_first_error(void);
+
 /*
  * Print "ERROR: cannot open 'x': No such file or directory", from ACTION, the quoted PATH, and the
  * text for the negative errno ERR (no text if it is 0).

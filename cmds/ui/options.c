@@ -37,8 +37,9 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output, for every command:", GROUP_OUTPUT },
-	{ "format", OPTION_FORMAT, "text|json|openmetrics", 0,
-	  "Print a table (the default), JSON or metrics", GROUP_OUTPUT },
+	{ "format", OPTION_FORMAT, "text|json|openmetrics|nagios", 0,
+	  "Print a table (the default), JSON, metrics, or the line of a monitoring plugin",
+	  GROUP_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "Print more", GROUP_OUTPUT },
 	{ "quiet", 'q', NULL, 0, "Print no warnings, notes or progress", GROUP_OUTPUT },
 	{ "log", OPTION_LOG, "LEVEL", 0,
@@ -99,23 +100,40 @@ error_t expect_no_arguments(const struct argp_state *state, int count)
 	return count == 0 ? 0 : refuse_count(state, "no arguments", count);
 }
 
-static error_t parse_format(struct global_options *global, const char *format)
+static error_t begin_metrics(struct global_options *global)
 {
-	bool is_openmetrics = strcmp(format, "openmetrics") == 0;
-
-	if (!is_openmetrics && strcmp(format, "text") != 0 && strcmp(format, "json") != 0) {
-		error_value("unknown format", format, " (expected text, json or openmetrics)");
-		return EINVAL;
-	}
-	metrics_freep(&global->metrics);
-	global->json = strcmp(format, "json") == 0;
-	if (!is_openmetrics)
-		return 0;
 	global->metrics = metrics_new();
 	if (global->metrics)
 		return 0;
 	error("out of memory");
 	return ENOMEM;
+}
+
+static error_t parse_format(struct global_options *global, const char *format)
+{
+	metrics_freep(&global->metrics);
+	global->json = strcmp(format, "json") == 0;
+	global->nagios = strcmp(format, "nagios") == 0;
+	if (global->json || global->nagios || strcmp(format, "text") == 0)
+		return 0;
+	if (strcmp(format, "openmetrics") == 0)
+		return begin_metrics(global);
+	error_value("unknown format", format, " (expected text, json, openmetrics or nagios)");
+	return EINVAL;
+}
+
+/* Once the command is known. */
+static error_t check_format(const struct global_options *global)
+{
+	if (global->metrics && !(global->formats & FORMAT_OPENMETRICS)) {
+		error("this command has no metrics");
+		return EINVAL;
+	}
+	if (global->nagios && !(global->formats & FORMAT_NAGIOS)) {
+		error("this command is no monitoring plugin: log-stats is");
+		return EINVAL;
+	}
+	return 0;
 }
 
 static error_t parse_log_level(struct global_options *global, const char *level)
@@ -183,10 +201,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		message_set_quiet(global->verbosity < 0);
-		if (global->done || !global->metrics || global->has_metrics)
-			return 0;
-		error("this command has no metrics");
-		return EINVAL;
+		return global->done ? 0 : check_format(global);
 	case 'h':
 		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
 		return finish(state, global);

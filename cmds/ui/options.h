@@ -9,13 +9,19 @@
 #include "base/units.h"
 #include "ui/metrics.h"
 
+#define FORMAT_OPENMETRICS 1
+#define FORMAT_NAGIOS 2
+#define FORMAT_ANY (~0U)
+
 /* The options that can be given before or after the command's name. */
 struct global_options {
 	bool json;
 	/* the samples of the format openmetrics, or of a caller that collects them; else NULL */
 	struct metrics *metrics;
-	/* the command can give samples */
-	bool has_metrics;
+	/* one line and the exit status of a monitoring plugin */
+	bool nagios;
+	/* the formats of the command, besides text and JSON: FORMAT_* */
+	unsigned int formats;
 	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;

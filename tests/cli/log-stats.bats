@@ -293,8 +293,105 @@ commits_done() {
     run -0 --separate-stderr log_stats --files 50 --every 10 --check --max-ms 3600000 "$DIR"
     run -64 --separate-stderr log_stats --files 50 --every 10 --check --max-ms 0.001 "$DIR"
     [[ $stderr == *"WARNING: the 99th percentile is "*", above 1.00us" ]]
-    run -64 --separate-stderr log_stats -q --files 50 --check --max-ms 0.001 "$DIR"
-    [ -z "$stderr" ]
+}
+
+@test "--check -q prints the reason alone" {
+    run -64 --separate-stderr log_stats -q --files 100 --every 1 --check --max-ms 0.001 "$DIR"
+    [ -z "$output" ]
+    [[ $stderr == "ERROR: the 99th percentile is "*", above 1.00us" ]] || fail "$stderr"
+    run -0 --separate-stderr log_stats -q --files 100 --every 1 --check --max-ms 3600000 "$DIR"
+    [ -z "$output$stderr" ]
+}
+
+@test "--judge: the figure that is compared, also in JSON" {
+    local figure key
+
+    for figure in p99:p99 p95:p95 p90:p90 median:median mean:mean max:max; do
+        key=${figure#*:} figure=${figure%:*}
+        run -0 --separate-stderr log_stats_json --files 30 --every 1 --check --max-ms 3600000 --judge "$figure" "$DIR"
+        expect_json '.["log-stats"].check | "\(.figure) \(.limit_ns) \(.passed)"' "$figure 3600000000000 true"
+        expect_json ".[\"log-stats\"] | .check.value_ns == .latency_ns.$key" true
+    done
+    run -64 --separate-stderr log_stats_json --files 30 --every 1 --check --max-ms 0.001 --judge mean "$DIR"
+    [[ $stderr == *"WARNING: the mean is "* ]]
+    expect_json '.["log-stats"].check.passed' false
+    run -0 --separate-stderr log_stats_json --files 30 "$DIR"
+    expect_json '.["log-stats"] | has("check"), .check' "true"$'\n'"null"
+}
+
+@test "the 99th percentile of fewer than 100 fsyncs is told of" {
+    run -0 --separate-stderr log_stats --files 99 --every 1 --check --max-ms 3600000 "$DIR"
+    [[ $stderr == *"WARNING: the 99th percentile of 99 fsyncs is the slowest one"* ]] || fail "$stderr"
+    run -0 --separate-stderr log_stats --files 100 --every 1 --check --max-ms 3600000 "$DIR"
+    [[ $stderr != *"is the slowest one"* ]] || fail "$stderr"
+    run -0 --separate-stderr log_stats --files 10 --every 1 --check --max-ms 3600000 --judge max "$DIR"
+    [[ $stderr != *"is the slowest one"* ]] || fail "$stderr"
+}
+
+plugin() {
+    "$FASTPATH" --format nagios log-stats -q --files 200 --every 2 "$@" "$DIR"
+}
+
+# expect_answer STATUS NAME ARGUMENT...: one line with performance data, and the exit status
+expect_answer() {
+    run "-$1" --separate-stderr plugin "${@:3}"
+    [ -z "$stderr" ] || fail "$stderr"
+    [ "${#lines[@]}" -eq 1 ] || fail "$output"
+    [[ $output =~ ^"LOG-STATS $2 - "[^\|]+' | '[^\|]+$ ]] || fail "$output"
+}
+
+@test "a monitoring plugin: its answers" {
+    expect_answer 0 OK
+    expect_answer 0 OK --warning 3600000 --critical 3600000
+    expect_answer 0 OK --warning 0: --critical '~:3600000'
+    expect_answer 1 WARNING --warning 3600000: --critical 3600000
+    expect_answer 1 WARNING --warning '~:0'
+    expect_answer 2 CRITICAL --warning '~:0' --critical '~:0'
+    expect_answer 2 CRITICAL --critical @0:3600000 --judge median
+    expect_answer 2 CRITICAL --critical 3600000:
+}
+
+@test "a monitoring plugin: its performance data" {
+    run -0 --separate-stderr plugin --warning 0:3600000 --critical '~:7200000' --judge p90
+    [[ $output =~ \ p90=[0-9]+\.[0-9]{6}ms\;0:3600000\;~:7200000\;0\;\  ]] || fail "$output"
+    [[ $output =~ \ p99=[0-9]+\.[0-9]{6}ms\;\;\;0\;\  ]] || fail "$output"
+    [[ $output == *" fsyncs=100;;;0; "* ]] || fail "$output"
+    [ "$(grep -oE ' (log|full|uncertain)=[0-9]+' <<<"$output" | awk -F = '{ sum += $2 } END { print sum }')" = 100 ]
+}
+
+# expect_unknown REASON COMMAND...
+expect_unknown() {
+    run -3 --separate-stderr "${@:2}"
+    [ "$output" = "LOG-STATS UNKNOWN - $1" ] || fail "$output"
+}
+
+@test "a monitoring plugin: what it could not find out" {
+    mkdir "$DIR/a|b"
+    expect_unknown "not a btrfs filesystem: '/proc'" "$FASTPATH" --format nagios log-stats /proc
+    expect_unknown "cannot open '$DIR/a/c': No such file or directory" "$FASTPATH" log-stats --format nagios "$DIR/a|c"
+    expect_unknown "cannot make a folder in '$DIR': Permission denied" as_nobody "$MNT/program" --format nagios log-stats "$DIR"
+    expect_unknown "invalid value for --warning: 'x' (expected [@][START:][END], in milliseconds)" \
+        "$FASTPATH" --format nagios log-stats --warning x "$DIR"
+    expect_unknown "invalid value for --critical: '2:1' (the start is above the end, or a number is too large)" \
+        "$FASTPATH" --format nagios log-stats --critical 2:1 "$DIR"
+    # shellcheck disable=SC2016 # for the other shell
+    run -3 --separate-stderr sh -c '"$1" --format nagios log-stats -q --files 1 --every 1 "$2" >/dev/full' sh "$FASTPATH" "$DIR"
+}
+
+@test "a monitoring plugin: log-stats alone, and with its own options" {
+    local arguments
+
+    run -1 --separate-stderr "$FASTPATH" --format nagios status
+    [ -z "$output" ]
+    [[ $stderr == *"log-stats is"* ]]
+    for arguments in "--check --max-ms 1" --watch; do
+        # shellcheck disable=SC2086 # words
+        run -3 --separate-stderr plugin $arguments
+    done
+    run -1 --separate-stderr log_stats --warning 1 "$DIR"
+    [[ $stderr == *"need --format nagios"* ]]
+    run -1 --separate-stderr log_stats --judge max "$DIR"
+    [[ $stderr == *"--judge needs"* ]]
 }
 
 @test "--check: an error outweighs" {
