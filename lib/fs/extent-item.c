@@ -42,6 +42,15 @@ static bool read_bytes(const char **data, size_t *size, void *target, size_t len
 	return true;
 }
 
+static struct extent_ref decode_ref(const struct btrfs_extent_data_ref *ref)
+{
+	return (struct extent_ref){
+		.root = le64_to_cpu(ref->root),
+		.inode = le64_to_cpu(ref->objectid),
+		.offset = le64_to_cpu(ref->offset),
+	};
+}
+
 /* Steps over a reference that only says who pays. */
 static void skip_owner(const char **data, size_t *size)
 {
@@ -65,14 +74,12 @@ int extent_item_parse(const void *data, size_t size, struct extent_item *ret_ite
 	item.ref_count = btrfs_stack_extent_refs(&raw);
 
 	skip_owner(&rest, &size);
+	item.inline_refs = rest;
+	item.inline_refs_size = size;
 	if (read_bytes(&rest, &size, &type, sizeof(type)) && type == BTRFS_EXTENT_DATA_REF_KEY &&
 	    read_bytes(&rest, &size, &ref, sizeof(ref)) && !size) {
 		item.has_sole_ref = true;
-		item.sole_ref = (struct extent_ref){
-			.root = le64_to_cpu(ref.root),
-			.inode = le64_to_cpu(ref.objectid),
-			.offset = le64_to_cpu(ref.offset),
-		};
+		item.sole_ref = decode_ref(&ref);
 		item.sole_ref_count = le32_to_cpu(ref.count);
 	}
 
@@ -85,6 +92,29 @@ bool extent_item_belongs_to(const struct extent_item *item, const struct extent_
 	return item->has_sole_ref && item->ref_count == item->sole_ref_count &&
 	       item->sole_ref.root == ref->root && item->sole_ref.inode == ref->inode &&
 	       item->sole_ref.offset == ref->offset;
+}
+
+int extent_item_next_ref(const struct extent_item *item, size_t *position,
+			 struct extent_ref *ret_ref)
+{
+	const char *rest = (const char *)item->inline_refs + *position;
+	size_t size = item->inline_refs_size - *position;
+	char by_block[sizeof(uint64_t) + sizeof(struct btrfs_shared_data_ref)];
+	struct btrfs_extent_data_ref ref;
+	uint8_t type;
+
+	while (read_bytes(&rest, &size, &type, sizeof(type))) {
+		if (type == BTRFS_SHARED_DATA_REF_KEY &&
+		    read_bytes(&rest, &size, by_block, sizeof(by_block)))
+			continue;
+		if (type != BTRFS_EXTENT_DATA_REF_KEY ||
+		    !read_bytes(&rest, &size, &ref, sizeof(ref)))
+			return 0;
+		*position = item->inline_refs_size - size;
+		*ret_ref = decode_ref(&ref);
+		return 1;
+	}
+	return 0;
 }
 
 int extent_lookup_new(struct extent_lookup **ret_lookup)

@@ -18,6 +18,9 @@ struct extent_item {
 	struct extent_ref sole_ref;
 	/* the number of file extent items that the reference stands for */
 	uint32_t sole_ref_count;
+	/* the bytes of the inline references, a part of the bytes that were decoded */
+	const void *inline_refs;
+	size_t inline_refs_size;
 };
 
 /*
@@ -35,6 +38,15 @@ int extent_item_parse(const void *data, size_t size, struct extent_item *ret_ite
  */
 bool extent_item_belongs_to(const struct extent_item *item, const struct extent_ref *ref);
 
+/*
+ * The next inline reference that names a root, an inode and an offset. *POSITION begins as 0.
+ * References by a tree block, and those in items of their own, are left out: they do not name a file.
+ * Returns 1, or 0 at the end or at a reference of an unknown type.
+ * Rests on struct btrfs_extent_inline_ref (linux/btrfs_tree.h).
+ */
+int extent_item_next_ref(const struct extent_item *item, size_t *position,
+			 struct extent_ref *ret_ref);
+
 struct extent_lookup;
 
 /*
@@ -50,7 +62,7 @@ void extent_lookup_freep(struct extent_lookup **lookup);
 void extent_lookup_start(struct extent_lookup *lookup, int fd);
 
 /*
- * The extent at BYTENR. Returns 1, 0 if the tree does not have it (it is new in the running
+ * The extent at BYTENR; its inline references are valid until the next call. Returns 1, 0 if the tree does not have it (it is new in the running
  * transaction, or was deleted), or a negative errno as tree_search_next().
  */
 int extent_lookup_find(struct extent_lookup *lookup, uint64_t bytenr, struct extent_item *ret_item);

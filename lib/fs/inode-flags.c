@@ -76,24 +76,30 @@ int inode_flags_parse(const struct tree_item *item, uint32_t *ret_flags)
 	return 0;
 }
 
-int inode_flags_all_of(int fd, uint64_t inode, uint32_t *ret_flags)
+/* The flags that the tree has. Returns as inode_flags_all_of(). */
+static int flags_in_tree(int fd, uint64_t inode, uint32_t *ret_flags)
 {
 	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
-	uint32_t current, in_tree, known = 0;
 	struct tree_item item;
 	int ret;
 
-	ret = inode_flags_of(fd, &current);
-	if (ret < 0)
-		return ret;
 	ret = tree_search_new(&search, fd, 0, inode, BTRFS_INODE_ITEM_KEY, 0, 0);
 	if (ret < 0)
 		return ret;
 	ret = tree_search_next(search, &item);
 	if (ret == 0)
 		return -ENOENT;
-	if (ret > 0)
-		ret = inode_flags_parse(&item, &in_tree);
+	return ret < 0 ? ret : inode_flags_parse(&item, ret_flags);
+}
+
+int inode_flags_all_of(int fd, uint64_t inode, uint32_t *ret_flags)
+{
+	uint32_t current, in_tree, known = 0;
+	int ret;
+
+	ret = inode_flags_of(fd, &current);
+	if (ret == 0)
+		ret = flags_in_tree(fd, inode, &in_tree);
 	if (ret < 0)
 		return ret;
 
@@ -101,5 +107,31 @@ int inode_flags_all_of(int fd, uint64_t inode, uint32_t *ret_flags)
 		if (flags[i].file_flag)
 			known |= 1u << i;
 	*ret_flags = current | (in_tree & ~known);
+	return 0;
+}
+
+int inode_flags_of_parents(int fd, uint64_t inode, uint32_t *ret_flags)
+{
+	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
+	uint32_t found = 0, in_tree;
+	struct tree_item item;
+	int ret;
+
+	ret = tree_search_new(&search, fd, 0, inode, BTRFS_INODE_REF_KEY, 0, UINT64_MAX);
+	if (ret < 0)
+		return ret;
+	while ((ret = tree_search_next(search, &item)) > 0) {
+		ret = flags_in_tree(fd, item.offset, &in_tree);
+		/* It was removed meanwhile. */
+		if (ret == -ENOENT)
+			continue;
+		if (ret < 0)
+			return ret;
+		found |= in_tree;
+	}
+	if (ret < 0)
+		return ret;
+
+	*ret_flags = found;
 	return 0;
 }

@@ -39,4 +39,12 @@ int inode_flags_parse(const struct tree_item *item, uint32_t *ret_flags);
  */
 int inode_flags_all_of(int fd, uint64_t inode, uint32_t *ret_flags);
 
+/*
+ * The flags that at least one of the directories with a name of INODE has, in the subvolume of FD. A
+ * directory in which INODE had very many names can be missing. Changes are visible after the next
+ * commit. Returns 0, or a negative errno as tree_search_next().
+ * Rests on the keys (INODE, BTRFS_INODE_REF_KEY, DIRECTORY).
+ */
+int inode_flags_of_parents(int fd, uint64_t inode, uint32_t *ret_flags);
+
 #endif

@@ -179,6 +179,54 @@ static void test_no_item_of_data(void **state)
 	assert_int_equal(item.ref_count, 99);
 }
 
+static void assert_next_ref(const struct extent_item *item, size_t *position, uint64_t root,
+			    uint64_t inode, uint64_t offset)
+{
+	struct extent_ref ref;
+
+	assert_int_equal(extent_item_next_ref(item, position, &ref), 1);
+	assert_int_equal(ref.root, root);
+	assert_int_equal(ref.inode, inode);
+	assert_int_equal(ref.offset, offset);
+}
+
+/* Those by a tree block name no file; what is unknown or cut ends the list. */
+static void test_inline_references(void **state)
+{
+	struct bytes bytes = item_with(6, BTRFS_EXTENT_FLAG_DATA);
+	struct extent_ref ref = { .inode = 99 };
+	struct extent_item item;
+	size_t position = 0;
+
+	(void)state;
+	add_number_ref(&bytes, OWNER_REF_KEY, 300, 0);
+	add_data_ref(&bytes, 5, 257, KIB(64), 1);
+	add_number_ref(&bytes, BTRFS_SHARED_DATA_REF_KEY, MIB(30), 1);
+	add_data_ref(&bytes, 6, 258, 0, 2);
+	add_number_ref(&bytes, BTRFS_SHARED_DATA_REF_KEY, MIB(31), 1);
+	assert_int_equal(extent_item_parse(bytes.data, bytes.size, &item), 0);
+	assert_next_ref(&item, &position, 5, 257, KIB(64));
+	assert_next_ref(&item, &position, 6, 258, 0);
+	assert_int_equal(extent_item_next_ref(&item, &position, &ref), 0);
+	assert_int_equal(extent_item_next_ref(&item, &position, &ref), 0);
+
+	for (size_t cut = 1; cut < 13; cut++) {
+		position = 0;
+		assert_int_equal(extent_item_parse(bytes.data, bytes.size - cut, &item), 0);
+		assert_next_ref(&item, &position, 5, 257, KIB(64));
+		assert_next_ref(&item, &position, 6, 258, 0);
+		assert_int_equal(extent_item_next_ref(&item, &position, &ref), 0);
+	}
+	add_number_ref(&bytes, 199, 7, 0);
+	add_data_ref(&bytes, 7, 259, 0, 1);
+	position = 0;
+	assert_int_equal(extent_item_parse(bytes.data, bytes.size, &item), 0);
+	assert_next_ref(&item, &position, 5, 257, KIB(64));
+	assert_next_ref(&item, &position, 6, 258, 0);
+	assert_int_equal(extent_item_next_ref(&item, &position, &ref), 0);
+	assert_int_equal(ref.inode, 99);
+}
+
 /* -- looking up -- */
 
 static struct extent_lookup *lookup;
@@ -355,6 +403,7 @@ static void test_lookup_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_inline_references),
 		cmocka_unit_test(test_sole_reference),
 		cmocka_unit_test(test_sole_reference_of_another),
 		cmocka_unit_test(test_negative_offset),

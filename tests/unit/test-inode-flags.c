@@ -162,6 +162,66 @@ static void test_all_errors(void **state)
 	assert_int_equal(flags, 99);
 }
 
+/* A name in each of COUNT directories, from inode FIRST on. */
+static void expect_names(uint64_t from, uint64_t first, uint32_t count, int error)
+{
+	const struct search_key key = { 0, INODE, BTRFS_INODE_REF_KEY, from, UINT64_MAX };
+	struct tree_item items[3];
+
+	assert_true(count <= ARRAY_SIZE(items));
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = (struct tree_item){
+			.objectid = INODE,
+			.type = BTRFS_INODE_REF_KEY,
+			.offset = first + i,
+			.data = "",
+			.size = 0,
+		};
+	expect_tree_search(&key, items, count, error);
+}
+
+/* The inode of a directory, which does not exist with UINT64_MAX for its flags. */
+static void expect_directory(uint64_t inode, uint64_t inode_flags, int error)
+{
+	const struct search_key key = { 0, inode, BTRFS_INODE_ITEM_KEY, 0, 0 };
+	const struct btrfs_inode_item raw = { .flags = htole64(inode_flags) };
+	struct tree_item item = item_of(&raw);
+
+	item.objectid = inode;
+	expect_tree_search(&key, &item, inode_flags != UINT64_MAX && !error ? 1 : 0, error);
+}
+
+static void test_parents(void **state)
+{
+	uint32_t flags = 99;
+
+	(void)state;
+	expect_names(0, 300, 3, 0);
+	expect_directory(300, 1 << 7, 0);
+	expect_directory(301, UINT64_MAX, 0);
+	expect_directory(302, INODE_NODATACOW, 0);
+	expect_names(303, 0, 0, 0);
+	assert_int_equal(inode_flags_of_parents(MOCK_FD, INODE, &flags), 0);
+	assert_int_equal(flags, INODE_NODATACOW | 1 << 7);
+	/* deleted, and still open */
+	expect_names(0, 300, 0, 0);
+	assert_int_equal(inode_flags_of_parents(MOCK_FD, INODE, &flags), 0);
+	assert_int_equal(flags, 0);
+}
+
+static void test_parents_errors(void **state)
+{
+	uint32_t flags = 99;
+
+	(void)state;
+	expect_names(0, 300, 0, EPERM);
+	assert_int_equal(inode_flags_of_parents(MOCK_FD, INODE, &flags), -EPERM);
+	expect_names(0, 300, 1, 0);
+	expect_directory(300, 0, EIO);
+	assert_int_equal(inode_flags_of_parents(MOCK_FD, INODE, &flags), -EIO);
+	assert_int_equal(flags, 99);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +233,8 @@ int main(void)
 		MOCKED_TEST(test_parse),
 		MOCKED_TEST(test_all),
 		MOCKED_TEST(test_all_errors),
+		MOCKED_TEST(test_parents),
+		MOCKED_TEST(test_parents_errors),
 	};
 
 	return cmocka_run_group_tests_name("inode-flags", tests, NULL, NULL);
