@@ -7,6 +7,7 @@
 #include "base/saturating-add.h"
 #include "fs/extent-item.h"
 #include "fs/inode-flags.h"
+#include "fs/subvolume.h"
 #include "nocow/checksums.h"
 #include "nocow/nocow.h"
 
@@ -34,6 +35,8 @@ struct piece {
 	uint64_t end;
 	uint64_t bytenr;
 	enum nocow_reason reason;
+	/* NOCOW_REASON_BIT() of other reasons than checksums */
+	uint32_t more_reasons;
 	bool ask_checksums;
 };
 
@@ -45,6 +48,7 @@ struct nocow_iter {
 	struct fiemap_iter *mapped;
 	struct mapped_extent extent;
 	bool mapped_ended;
+	uint64_t extent_count;
 	struct file_extent_iter *items;
 	/* the first item that ends behind the position, where ITEMS is set and has one */
 	struct file_extent item;
@@ -52,6 +56,9 @@ struct nocow_iter {
 	struct piece piece;
 	struct extent_lookup *extents;
 	struct checksum_search *checksums;
+	/* the subvolume that was compared with the file's last, 0: none; and the answer */
+	uint64_t compared_root;
+	bool root_is_related;
 };
 
 const char *nocow_reason_name(enum nocow_reason reason)
@@ -169,6 +176,8 @@ int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
 	iter->position = range.offset;
 	iter->extent = (struct mapped_extent){ 0 };
 	iter->mapped_ended = false;
+	iter->extent_count = 0;
+	iter->compared_root = 0;
 	iter->item = (struct file_extent){ 0 };
 	iter->items_ended = false;
 	iter->piece = (struct piece){ 0 };
@@ -187,8 +196,8 @@ static int advance_extent(struct nocow_iter *iter)
 			return ret;
 		if (ret == 0 || extent->offset >= byte_range_end(iter->range))
 			iter->mapped_ended = true;
-		else
-			mapped_extent_clip(extent, iter->range);
+		else if (mapped_extent_clip(extent, iter->range))
+			iter->extent_count++;
 	}
 	return 0;
 }
@@ -214,20 +223,91 @@ static int advance_item(struct nocow_iter *iter)
 	return 0;
 }
 
-/* Whether anybody else refers to the extent of ITEM. Returns 1, 0, or a negative errno. */
-static int is_shared(struct nocow_iter *iter, const struct file_extent *item)
+/* The reference of ITEM in the extent tree. */
+static struct extent_ref own_ref(const struct nocow_iter *iter, const struct file_extent *item)
 {
-	const struct extent_ref own = {
+	return (struct extent_ref){
 		.inode = iter->file.inode,
 		.offset = item->offset - item->extent_offset,
 		.root = iter->file.subvolid,
 	};
+}
+
+/* Whether anybody else refers to the extent of ITEM. Returns 1, 0, or a negative errno. */
+static int is_shared(struct nocow_iter *iter, const struct file_extent *item)
+{
+	const struct extent_ref own = own_ref(iter, item);
 	struct extent_item extent;
 	int ret;
 
 	ret = extent_lookup_find(iter->extents, item->disk_bytenr, &extent);
 	/* One that is not in the tree yet is as FIEMAP said. */
 	return ret <= 0 ? ret : !extent_item_belongs_to(&extent, &own);
+}
+
+/* Whether subvolume ROOT and the file's come from one another. Returns 1, 0, or a negative errno. */
+static int is_related(struct nocow_iter *iter, uint64_t root)
+{
+	int ret;
+
+	if (root == iter->file.subvolid)
+		return 1;
+	if (root == iter->compared_root)
+		return iter->root_is_related;
+	ret = subvolumes_are_related(iter->file.fd, iter->file.subvolid, root);
+	/* One that was deleted can have been a snapshot. */
+	if (ret == -ENOENT)
+		ret = 1;
+	if (ret < 0)
+		return ret;
+	iter->compared_root = root;
+	iter->root_is_related = ret;
+	return ret;
+}
+
+/*
+ * Whether the extent of ITEM, which is in a snapshot, has an owner that is not this file in a
+ * snapshot. Returns 1, 0 also if its item does not tell, or a negative errno.
+ */
+static int is_shared_beside_snapshots(struct nocow_iter *iter, const struct file_extent *item)
+{
+	const struct extent_ref own = own_ref(iter, item);
+	struct extent_item extent;
+	struct extent_ref ref;
+	size_t position = 0;
+	int ret;
+
+	ret = extent_lookup_find(iter->extents, item->disk_bytenr, &extent);
+	if (ret <= 0)
+		return ret;
+	while (extent_item_next_ref(&extent, &position, &ref) > 0) {
+		if (ref.inode != own.inode || ref.offset != own.offset)
+			return 1;
+		ret = is_related(iter, ref.root);
+		if (ret <= 0)
+			return ret < 0 ? ret : 1;
+	}
+	return 0;
+}
+
+/* What else would be left if the reason of PIECE went away. Returns 0 or a negative errno. */
+static int find_more_reasons(struct nocow_iter *iter, struct piece *piece)
+{
+	const struct file_extent *item = &iter->item;
+	int ret;
+
+	if (piece->reason == NOCOW_REASON_GENERATION) {
+		if (item->is_compressed || item->is_encoded)
+			piece->more_reasons |= NOCOW_REASON_BIT(NOCOW_REASON_COMPRESSED);
+		ret = is_shared_beside_snapshots(iter, item);
+	} else if (piece->reason == NOCOW_REASON_COMPRESSED) {
+		ret = iter->extent.flags & FIEMAP_EXTENT_SHARED ? 1 : is_shared(iter, item);
+	} else {
+		return 0;
+	}
+	if (ret > 0)
+		piece->more_reasons |= NOCOW_REASON_BIT(NOCOW_REASON_SHARED);
+	return ret < 0 ? ret : 0;
 }
 
 /* The part of EXTENT from the position on that ITEM covers. */
@@ -253,6 +333,9 @@ static int set_piece(struct nocow_iter *iter)
 		if (ret)
 			piece.reason = NOCOW_REASON_SHARED;
 	}
+	ret = find_more_reasons(iter, &piece);
+	if (ret < 0)
+		return ret;
 	/* The bytes of a compressed extent have no address of their own. */
 	piece.ask_checksums = item->disk_bytenr && !item->is_compressed && !item->is_encoded &&
 			      piece.reason != NOCOW_REASON_NO_FLAG;
@@ -315,6 +398,8 @@ static int next_piece(struct nocow_iter *iter)
 		.bytenr = extent->bytenr,
 		.reason = nocow_reason_of_mapped(&iter->file, extent),
 	};
+	if (iter->piece.reason == NOCOW_REASON_COMPRESSED && extent->flags & FIEMAP_EXTENT_SHARED)
+		iter->piece.more_reasons = NOCOW_REASON_BIT(NOCOW_REASON_SHARED);
 	return 0;
 }
 
@@ -337,6 +422,7 @@ static int ask_checksums(struct nocow_iter *iter, struct nocow_range *range)
 	}
 	range->length = part.length;
 	range->checksums = NOCOW_CHECKSUMS_EXIST;
+	range->reasons |= NOCOW_REASON_BIT(NOCOW_REASON_CHECKSUMS);
 	if (is_undecided(range->reason))
 		range->reason = NOCOW_REASON_CHECKSUMS;
 	return 0;
@@ -349,6 +435,7 @@ static int range_of_piece(struct nocow_iter *iter, struct nocow_range *ret_range
 		.offset = iter->position,
 		.length = piece->end - iter->position,
 		.reason = piece->reason,
+		.reasons = piece->more_reasons,
 	};
 	int ret;
 
@@ -402,9 +489,16 @@ int nocow_iter_next(struct nocow_iter *iter, struct nocow_range *ret_range)
 {
 	int ret = find_range(iter, ret_range);
 
-	if (ret > 0)
-		iter->position = ret_range->offset + ret_range->length;
-	return ret;
+	if (ret <= 0)
+		return ret;
+	ret_range->reasons |= NOCOW_REASON_BIT(ret_range->reason);
+	iter->position = ret_range->offset + ret_range->length;
+	return 1;
+}
+
+uint64_t nocow_iter_extent_count(const struct nocow_iter *iter)
+{
+	return iter->extent_count;
 }
 
 void nocow_sums_add_range(struct nocow_sums *sums, const struct nocow_range *range)
@@ -412,6 +506,7 @@ void nocow_sums_add_range(struct nocow_sums *sums, const struct nocow_range *ran
 	uint64_t *bytes = &sums->bytes[range->reason];
 
 	sums->counts[range->reason]++;
+	sums->reasons |= range->reasons;
 	*bytes = saturating_add(*bytes, range->length);
 	if (range->checksums != NOCOW_CHECKSUMS_NOT_ASKED)
 		sums->csum_asked_bytes = saturating_add(sums->csum_asked_bytes, range->length);
@@ -425,6 +520,8 @@ void nocow_sums_add(struct nocow_sums *sums, const struct nocow_sums *other)
 		sums->counts[i] += other->counts[i];
 		sums->bytes[i] = saturating_add(sums->bytes[i], other->bytes[i]);
 	}
+	sums->reasons |= other->reasons;
+	sums->extent_count += other->extent_count;
 	sums->csum_bytes = saturating_add(sums->csum_bytes, other->csum_bytes);
 	sums->csum_asked_bytes = saturating_add(sums->csum_asked_bytes, other->csum_asked_bytes);
 }

@@ -20,7 +20,7 @@ enum nocow_fate {
 	NOCOW_UNKNOWN,
 };
 
-/* The reason. If several reasons make the kernel copy, it is the first one that it checks. */
+/* The reason. Those that make the kernel copy are in the order in which it checks them. */
 enum nocow_reason {
 	/* in place: preallocated and not written yet; or written in a file with nodatacow */
 	NOCOW_REASON_PREALLOC,
@@ -47,6 +47,9 @@ enum nocow_reason {
 	NOCOW_REASON_COUNT,
 };
 
+/* A reason in a set of reasons. */
+#define NOCOW_REASON_BIT(reason) (1u << (reason))
+
 const char *nocow_reason_name(enum nocow_reason reason);
 enum nocow_fate nocow_reason_fate(enum nocow_reason reason);
 
@@ -63,8 +66,11 @@ struct nocow_range {
 	uint64_t length;
 	/* where the range is on disk now, 0 if it has no extent of its own */
 	uint64_t bytenr;
+	/* if several reasons make the kernel copy, the first one that it checks */
 	enum nocow_reason reason;
 	enum nocow_checksums checksums;
+	/* NOCOW_REASON_BIT() of REASON, and of the others that are known; see nocow_iter_next() */
+	uint32_t reasons;
 };
 
 /* What is known about a file before its extents are examined. */
@@ -120,12 +126,20 @@ int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
  * the answers are those of the last commit (see filesystem_commit()). FIEMAP includes later
  * references.
  *
- * A range is looked up in the extent tree only if its item allows a write in place, and in the
- * checksum tree unless a missing flag is the reason for copying.
+ * Without the flag in the inode no other reason is looked for, because a new file is needed, and that
+ * has none of them. Otherwise a range is looked up in the extent tree, and in the checksum tree unless
+ * it is compressed.
+ *
+ * The item of an extent that is in a snapshot often names this alone as its owner. NOCOW_REASON_SHARED
+ * comes after NOCOW_REASON_GENERATION only if the item names another file or another place, or an
+ * unrelated subvolume.
  *
  * Returns 1, 0 at the end, or a negative errno as fiemap_iter_next() and tree_search_next().
  */
 int nocow_iter_next(struct nocow_iter *iter, struct nocow_range *ret_range);
+
+/* The number of extents in FIEMAP that nocow_iter_next() has met since nocow_iter_start(). */
+uint64_t nocow_iter_extent_count(const struct nocow_iter *iter);
 
 /* The sums over the ranges of one or several files. */
 struct nocow_sums {
@@ -134,6 +148,10 @@ struct nocow_sums {
 	/* the bytes with checksums, and the bytes for which checksums were looked up */
 	uint64_t csum_bytes;
 	uint64_t csum_asked_bytes;
+	/* NOCOW_REASON_BIT() of all reasons of the ranges */
+	uint32_t reasons;
+	/* not counted by nocow_sums_add_range() */
+	uint64_t extent_count;
 };
 
 void nocow_sums_add_range(struct nocow_sums *sums, const struct nocow_range *range);

@@ -230,8 +230,9 @@ static void expect_items(uint64_t from, const struct item *items, uint32_t count
 	expect_tree_search(&key, found, count, 0);
 }
 
-/* The extent at BYTENR, whose one reference is INODE's, from FILE_OFFSET on. */
-static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64_t file_offset)
+/* The extent at BYTENR, whose references are those of REFS. */
+static void expect_extent_refs(uint64_t bytenr, uint32_t most, const struct extent_ref *refs,
+			       size_t count)
 {
 	const struct batch_key key = {
 		BTRFS_EXTENT_TREE_OBJECTID,
@@ -241,24 +242,34 @@ static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64
 		EXTENT_ROOM,
 	};
 	const struct btrfs_extent_item extent = {
-		.refs = htole64(1),
+		.refs = htole64(count),
 		.flags = htole64(BTRFS_EXTENT_FLAG_DATA),
 	};
-	const struct btrfs_extent_data_ref ref = {
-		.root = htole64(SUBVOLID),
-		.objectid = htole64(inode),
-		.offset = htole64(file_offset),
-		.count = htole32(1),
-	};
-	char bytes[sizeof(extent) + 1 + sizeof(ref)];
-	const struct tree_item item = {
-		bytenr, BTRFS_EXTENT_ITEM_KEY, MIB(1), 0, bytes, sizeof(bytes),
-	};
+	char bytes[256];
+	struct tree_item item = { bytenr, BTRFS_EXTENT_ITEM_KEY, MIB(1), 0, bytes, sizeof(extent) };
 
 	memcpy(bytes, &extent, sizeof(extent));
-	bytes[sizeof(extent)] = (char)BTRFS_EXTENT_DATA_REF_KEY;
-	memcpy(bytes + sizeof(extent) + 1, &ref, sizeof(ref));
+	for (size_t i = 0; i < count; i++) {
+		const struct btrfs_extent_data_ref ref = {
+			.root = htole64(refs[i].root),
+			.objectid = htole64(refs[i].inode),
+			.offset = htole64(refs[i].offset),
+			.count = htole32(1),
+		};
+
+		bytes[item.size++] = (char)BTRFS_EXTENT_DATA_REF_KEY;
+		memcpy(bytes + item.size, &ref, sizeof(ref));
+		item.size += sizeof(ref);
+	}
 	expect_batch(&key, &item, 1, 0);
+}
+
+/* The extent at BYTENR, whose one reference is INODE's, from FILE_OFFSET on. */
+static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64_t file_offset)
+{
+	const struct extent_ref ref = { .inode = inode, .offset = file_offset, .root = SUBVOLID };
+
+	expect_extent_refs(bytenr, most, &ref, 1);
 }
 
 static void expect_no_extent(uint64_t bytenr)
@@ -308,6 +319,16 @@ static void assert_range(uint64_t offset, uint64_t length, uint64_t bytenr,
 	assert_int_equal(range.bytenr, bytenr);
 	assert_int_equal(range.reason, reason);
 	assert_int_equal(range.checksums, checksums);
+}
+
+static void assert_reasons(uint64_t offset, uint32_t reasons)
+{
+	struct nocow_range range;
+
+	assert_int_equal(nocow_iter_next(iter, &range), 1);
+	assert_int_equal(range.offset, offset);
+	assert_int_equal(range.reasons, reasons);
+	assert_true(range.reasons & NOCOW_REASON_BIT(range.reason));
 }
 
 static void assert_ends_with(int ret)
@@ -431,6 +452,7 @@ static void test_items_of_an_extent(void **state)
 	expect_items(0, items, ARRAY_SIZE(items));
 	expect_extent(MIB(20), 1, INODE, 0);
 	expect_checksums(MIB(20) - CSUM_REACH, 0, 0);
+	expect_extent(MIB(20) + KIB(4), 2, INODE, KIB(4));
 	/* its extent starts before the file does */
 	expect_extent(MIB(19), 1, INODE, -MIB(1));
 	assert_range(0, KIB(4), MIB(20), NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE);
@@ -552,8 +574,87 @@ static void test_compressed(void **state)
 	start(&file, (struct byte_range){ 0, KIB(128) });
 	expect_fiemap(0, KIB(128), 0, FIEMAP_ROOM, extents, 1, 0);
 	expect_items(0, &item, 1);
+	expect_extent(MIB(64), 1, INODE, 0);
 	assert_range(0, KIB(128), MIB(64), NOCOW_REASON_COMPRESSED, NOCOW_CHECKSUMS_NOT_ASKED);
 	assert_ends_with(0);
+}
+
+#define BIT NOCOW_REASON_BIT
+
+/* One file with one extent, which has ITEM and REFS; CSUM_BYTENR is 0 if it is not asked for. */
+static uint32_t reasons_of(struct item item, uint32_t fiemap_flags, const struct extent_ref *refs,
+			   size_t count, uint64_t csum_bytenr)
+{
+	const struct fiemap_extent extent = {
+		.fe_physical = MIB(64),
+		.fe_length = KIB(4),
+		.fe_flags = fiemap_flags | LAST,
+	};
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+	struct nocow_range range;
+
+	start(&file, (struct byte_range){ 0, KIB(4) });
+	expect_fiemap(0, KIB(4), 0, FIEMAP_ROOM, &extent, 1, 0);
+	expect_items(0, &item, 1);
+	expect_extent_refs(MIB(64), 1, refs, count);
+	if (csum_bytenr)
+		expect_checksums(MIB(64) - CSUM_REACH, csum_bytenr, 1);
+	assert_int_equal(nocow_iter_next(iter, &range), 1);
+	assert_true(range.reasons & BIT(range.reason));
+	assert_int_equal(nocow_iter_extent_count(iter), 1);
+	assert_ends_with(0);
+	return range.reasons;
+}
+
+/* What else there is beside a snapshot shows, and the snapshot itself does not. */
+static void test_several_reasons(void **state)
+{
+	static const struct extent_ref refs[] = {
+		{ .root = SUBVOLID, .inode = INODE, .offset = 0 },
+		{ .root = SUBVOLID, .inode = INODE + 1, .offset = 0 },
+		{ .root = SUBVOLID, .inode = INODE, .offset = KIB(64) },
+	};
+	struct item item = item_at(0, MIB(64), 0, KIB(4), BTRFS_FILE_EXTENT_REG);
+
+	(void)state;
+	/* with a checksum, but not here */
+	item.raw.generation = htole64(LAST_SNAPSHOT);
+	assert_int_equal(reasons_of(item, SHARED, refs, 1, MIB(70)), BIT(NOCOW_REASON_GENERATION));
+	assert_int_equal(reasons_of(item, 0, refs, 2, MIB(64)),
+			 BIT(NOCOW_REASON_GENERATION) | BIT(NOCOW_REASON_SHARED) |
+				 BIT(NOCOW_REASON_CHECKSUMS));
+	assert_int_equal(reasons_of(item, 0, &refs[2], 1, MIB(70)),
+			 BIT(NOCOW_REASON_GENERATION) | BIT(NOCOW_REASON_SHARED));
+	item.raw.compression = 1;
+	assert_int_equal(reasons_of(item, 0, refs, 1, 0),
+			 BIT(NOCOW_REASON_GENERATION) | BIT(NOCOW_REASON_COMPRESSED));
+	item.raw.generation = htole64(LAST_SNAPSHOT + 1);
+	assert_int_equal(reasons_of(item, 0, &refs[1], 1, 0),
+			 BIT(NOCOW_REASON_COMPRESSED) | BIT(NOCOW_REASON_SHARED));
+	assert_int_equal(reasons_of(item, 0, refs, 1, 0), BIT(NOCOW_REASON_COMPRESSED));
+}
+
+/* Without privilege FIEMAP tells of two. */
+static void test_several_flags(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0,
+		  .fe_physical = MIB(20),
+		  .fe_length = KIB(4),
+		  .fe_flags = SHARED | FIEMAP_EXTENT_ENCODED },
+		{ .fe_logical = KIB(4),
+		  .fe_physical = MIB(30),
+		  .fe_length = KIB(4),
+		  .fe_flags = SHARED | LAST },
+	};
+	struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	file.searchable = false;
+	start(&file, WHOLE_FILE);
+	expect_map(extents, ARRAY_SIZE(extents));
+	assert_reasons(0, BIT(NOCOW_REASON_COMPRESSED) | BIT(NOCOW_REASON_SHARED));
+	assert_reasons(KIB(4), BIT(NOCOW_REASON_SHARED));
 }
 
 /* FIEMAP and the items were asked at different times. */
@@ -626,19 +727,26 @@ static void test_errors(void **state)
 static void test_sums(void **state)
 {
 	const struct nocow_range ranges[] = {
-		{ 0, 10, 0, NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE },
-		{ 0, 20, 0, NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE },
-		{ 0, 30, 0, NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST },
-		{ 0, 40, 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED },
-		{ 0, UINT64_MAX, 0, NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED },
+		{ 0, 10, 0, NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE, 0 },
+		{ 0, 20, 0, NOCOW_REASON_NODATACOW, NOCOW_CHECKSUMS_NONE, 0 },
+		{ 0, 30, 0, NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST,
+		  NOCOW_REASON_BIT(NOCOW_REASON_CHECKSUMS) },
+		{ 0, 40, 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED, 0 },
+		{ 0, UINT64_MAX, 0, NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED, 0 },
 	};
 	struct nocow_sums sums = { 0 }, twice;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
 		nocow_sums_add_range(&sums, &ranges[i]);
-	twice = sums;
+	sums.extent_count = 4;
+	assert_int_equal(sums.reasons, NOCOW_REASON_BIT(NOCOW_REASON_CHECKSUMS));
+	twice = (struct nocow_sums){ .reasons = NOCOW_REASON_BIT(NOCOW_REASON_HOLE) };
 	nocow_sums_add(&twice, &sums);
+	assert_int_equal(twice.reasons, NOCOW_REASON_BIT(NOCOW_REASON_CHECKSUMS) |
+						NOCOW_REASON_BIT(NOCOW_REASON_HOLE));
+	nocow_sums_add(&twice, &sums);
+	assert_int_equal(twice.extent_count, 8);
 	assert_int_equal(twice.counts[NOCOW_REASON_HOLE], 2);
 	assert_int_equal(twice.bytes[NOCOW_REASON_HOLE], 80);
 	assert_int_equal(twice.csum_bytes, 60);
@@ -668,6 +776,8 @@ int main(void)
 		FILE_TEST(test_checksums),
 		FILE_TEST(test_direct_only),
 		FILE_TEST(test_compressed),
+		FILE_TEST(test_several_reasons),
+		FILE_TEST(test_several_flags),
 		FILE_TEST(test_file_that_changes),
 		FILE_TEST(test_unsearchable),
 		FILE_TEST(test_errors),
