@@ -48,6 +48,11 @@ static int report_all(struct file_report *report, const struct file_report_ops *
 	}
 	ret = walk_files(report, ops, data);
 	progress_clear();
+	if (ops->kept) {
+		int kept = ops->kept(data);
+
+		ret = ret < 0 ? ret : kept;
+	}
 	if (has_frame)
 		json_end_array(&report->json);
 	ret = report_total(report, ops, data, ret);

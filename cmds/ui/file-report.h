@@ -18,6 +18,9 @@ struct file_report_ops {
 	struct failure (*file)(void *data, const struct opened_file *file);
 	/* instead of file(): reports all files of WALK; returns as file_walk_next() */
 	int (*walk)(void *data, struct file_walk *walk);
+	/* after the walk, also if it failed: reports the files that file() or walk() has kept; can be
+	 * NULL; returns as prepare() */
+	int (*kept)(void *data);
 	/* after the files, for text only after a complete walk; can be NULL; returns as prepare() */
 	int (*total)(void *data);
 	/* after the total, unless something failed; can be NULL; returns as prepare() */
