@@ -35,6 +35,15 @@ static void json_flags(struct json_writer *json, uint32_t flags)
 	json_end_array(json);
 }
 
+static void json_reasons(struct json_writer *json, uint32_t reasons)
+{
+	json_begin_array(json, "reasons");
+	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
+		if (reasons & NOCOW_REASON_BIT(i))
+			json_add_string(json, NULL, nocow_reason_name(i));
+	json_end_array(json);
+}
+
 static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
 {
 	uint64_t range_count = 0;
@@ -42,6 +51,7 @@ static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
 	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
 		range_count += sums->counts[i];
 	json_add_uint(json, "range_count", range_count);
+	json_add_uint(json, "extent_count", sums->extent_count);
 	json_add_uint(json, "nocow_bytes", nocow_sums_bytes_of(sums, NOCOW_IN_PLACE));
 	json_add_uint(json, "cow_bytes", nocow_sums_bytes_of(sums, NOCOW_COPIED));
 	json_add_uint(json, "hole_bytes", sums->bytes[NOCOW_REASON_HOLE]);
@@ -56,6 +66,7 @@ static void json_sums(struct json_writer *json, const struct nocow_sums *sums)
 		if (sums->counts[i])
 			json_add_uint(json, nocow_reason_name(i), sums->bytes[i]);
 	json_end_object(json);
+	json_reasons(json, sums->reasons);
 }
 
 /* -- one file -- */
@@ -88,6 +99,7 @@ static int add_range(struct report *report, const struct nocow_range *range)
 	else
 		json_add_bool(json, "nocow", fate == NOCOW_IN_PLACE);
 	json_add_string(json, "reason", nocow_reason_name(range->reason));
+	json_reasons(json, range->reasons);
 	if (range->checksums == NOCOW_CHECKSUMS_NOT_ASKED)
 		json_add_null(json, "has_csums");
 	else
@@ -96,17 +108,29 @@ static int add_range(struct report *report, const struct nocow_range *range)
 	return 0;
 }
 
-static int end_file(struct report *report, const struct findings *findings, int ret)
+static void json_verdict(struct json_writer *json, const struct findings *findings)
+{
+	if (findings->verdict == VERDICT_NONE || findings->verdict == VERDICT_UNKNOWN)
+		json_add_null(json, "alarm");
+	else
+		json_add_bool(json, "alarm", verdict_alarms(findings->verdict));
+}
+
+static int end_file(struct report *report, const struct findings *findings)
 {
 	struct json_writer *json = &report->files->json;
+	int error = findings->error;
 
 	if (report->ranges)
 		json_end_array(json);
-	json_add_bool(json, "complete", ret == 0 && findings_are_complete(findings));
+	json_add_bool(json, "complete", !error && findings_are_complete(findings));
 	json_add_bool(json, "read_only", findings->read_only);
 	json_sums(json, &findings->sums);
-	if (ret < 0)
-		json_add_string(json, "error", strerror(-ret));
+	json_verdict(json, findings);
+	json_add_string(json, "hint",
+			nocow_hint_text(nocow_hint_of(&findings->file, &findings->sums)));
+	if (error)
+		json_add_string(json, "error", strerror(-error));
 	json_end_object(json);
 	return 0;
 }
@@ -120,6 +144,7 @@ static int add_total(struct report *report, const struct nocow_sums *total, bool
 	(void)several;
 	file_report_begin_json_total(report->files);
 	json_sums(json, total);
+	json_add_known_uint(json, "alarm_count", report->verdicts, report->alarm_count);
 	json_end_object(json);
 	return 0;
 }

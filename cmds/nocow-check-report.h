@@ -6,6 +6,8 @@
 
 #include "base/units.h"
 #include "nocow-check-exercise.h"
+#include "nocow-check-hint.h"
+#include "nocow-check-verdict.h"
 #include "nocow/nocow.h"
 #include "ui/file-report.h"
 #include "ui/table.h"
@@ -16,6 +18,11 @@ struct findings {
 	struct nocow_file file;
 	bool read_only;
 	struct nocow_sums sums;
+	/* of the bytes that would be copied, those that count for --check */
+	uint64_t counted_bytes;
+	enum verdict verdict;
+	/* the report stopped early, for this negative errno */
+	int error;
 };
 
 /* Whether the next write is known for every range of the file. */
@@ -32,6 +39,14 @@ struct report {
 	bool total_alone;
 	/* of the format openmetrics, else NULL */
 	struct metrics *metrics;
+	/* --check: report whether it finds the file */
+	bool verdicts;
+	/* text only: do not print hints */
+	bool no_hints;
+	/* the hints that all files together need, a bit for each */
+	uint32_t hints;
+	/* the number of files that --check found */
+	uint64_t alarm_count;
 	/* text only: a row per file, and the ranges of the current file */
 	struct table *summary;
 	struct table *rows;
@@ -50,8 +65,8 @@ struct report_ops {
 	int (*begin_file)(struct report *report, const struct findings *findings);
 	/* called only with RANGES */
 	int (*range)(struct report *report, const struct nocow_range *range);
-	/* also after a failure: then RET is the negative errno, and a part is missing; else RET is 0 */
-	int (*end_file)(struct report *report, const struct findings *findings, int ret);
+	/* also after an error of FINDINGS: then a part is missing */
+	int (*end_file)(struct report *report, const struct findings *findings);
 
 	/* SEVERAL: the user asked for more than one file */
 	int (*total)(struct report *report, const struct nocow_sums *total, bool several);

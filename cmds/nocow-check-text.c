@@ -33,8 +33,15 @@ static const struct table_column range_columns[] = {
 
 static const struct table_column file_columns[] = {
 	{ "In place", 10, false }, { "Copied", 10, false },    { "New", 10, false },
-	{ "Unknown", 10, false },  { "Checksums", 10, false }, { "Why", 20, true },
-	{ "Path", 0, true },
+	{ "Unknown", 10, false },  { "Checksums", 10, false }, { "Extents", 8, false },
+	{ "Why", 20, true },	   { "Path", 0, true },
+};
+
+/* With --check. */
+static const struct table_column checked_columns[] = {
+	{ "In place", 10, false }, { "Copied", 10, false },    { "New", 10, false },
+	{ "Unknown", 10, false },  { "Checksums", 10, false }, { "Extents", 8, false },
+	{ "Alarm", 6, true },	   { "Why", 20, true },	       { "Path", 0, true },
 };
 
 static const struct table_column reason_columns[] = {
@@ -66,20 +73,26 @@ static const char *format_flags(char text[NAMES_TEXT_SIZE], uint32_t flags)
 	return *text ? text : "-";
 }
 
-static const char *format_reasons(char text[NAMES_TEXT_SIZE], const struct nocow_sums *sums)
+static const char *format_reasons(char text[NAMES_TEXT_SIZE], uint32_t reasons)
 {
 	text[0] = '\0';
 	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
-		if (sums->counts[i])
+		if (reasons & NOCOW_REASON_BIT(i))
 			append_name(text, nocow_reason_name(i));
 	return *text ? text : "-";
+}
+
+static int new_file_table(const struct report *report, struct table **ret_table)
+{
+	return report->verdicts ? TABLE_NEW(ret_table, checked_columns) :
+				  TABLE_NEW(ret_table, file_columns);
 }
 
 static int open_report(struct report *report)
 {
 	if (report->ranges || report->total_alone)
 		return 0;
-	return TABLE_NEW(&report->summary, file_columns);
+	return new_file_table(report, &report->summary);
 }
 
 static void close_report(struct report *report)
@@ -89,9 +102,17 @@ static void close_report(struct report *report)
 
 /* -- a row of sums -- */
 
-static int print_sums(struct table *table, const struct nocow_sums *sums, const char *path,
-		      struct size_format sizes)
+static const char *alarm_name(enum verdict verdict)
 {
+	if (verdict == VERDICT_UNKNOWN)
+		return "unknown";
+	return verdict_alarms(verdict) ? "yes" : "no";
+}
+
+static int print_sums(const struct report *report, struct table *table,
+		      const struct nocow_sums *sums, const char *path, enum verdict verdict)
+{
+	struct size_format sizes = report->sizes;
 	char why[NAMES_TEXT_SIZE];
 
 	table_begin_row(table);
@@ -101,22 +122,25 @@ static int print_sums(struct table *table, const struct nocow_sums *sums, const 
 		table_size_cell(table, sums->csum_bytes, sizes);
 	else
 		table_cell(table, "-");
-	table_cell(table, format_reasons(why, sums));
+	table_number_cell(table, sums->extent_count);
+	if (report->verdicts)
+		table_cell(table, alarm_name(verdict));
+	table_cell(table, format_reasons(why, sums->reasons));
 	table_cell(table, path);
 	return table_error(table);
 }
 
 /* The row in a table of its own. */
 static int print_sums_alone(const struct report *report, const struct nocow_sums *sums,
-			    const char *path)
+			    const char *path, enum verdict verdict)
 {
 	CLEANUP(table_freep) struct table *table = NULL;
 	int ret;
 
-	ret = TABLE_NEW(&table, file_columns);
+	ret = new_file_table(report, &table);
 	if (ret < 0)
 		return ret;
-	print_sums(table, sums, path, report->sizes);
+	print_sums(report, table, sums, path, verdict);
 	return table_end(&table);
 }
 
@@ -139,6 +163,7 @@ static int begin_file(struct report *report, const struct findings *findings)
 static int print_range(struct report *report, const struct nocow_range *range)
 {
 	struct table *table = report->rows;
+	char why[NAMES_TEXT_SIZE];
 
 	table_begin_row(table);
 	/* A rounded address would be of no use. */
@@ -146,20 +171,36 @@ static int print_range(struct report *report, const struct nocow_range *range)
 	table_number_cell(table, range->bytenr);
 	table_size_cell(table, range->length, report->sizes);
 	table_cell(table, fate_names[nocow_reason_fate(range->reason)]);
-	table_cell(table, nocow_reason_name(range->reason));
+	table_cell(table, format_reasons(why, range->reasons));
 	table_cell(table, checksums_names[range->checksums]);
 	return table_error(table);
 }
 
-static int end_file(struct report *report, const struct findings *findings, int ret)
+static void print_hint(const struct report *report, enum nocow_hint hint)
 {
-	int ended = table_end(&report->rows);
+	if (hint != HINT_NONE && !report->no_hints)
+		printf("Hint: %s\n", nocow_hint_text(hint));
+}
 
-	if (ret < 0 || ended < 0)
-		return ended;
+/* The report on a file with its ranges. */
+static int end_ranges(const struct report *report, const struct findings *findings)
+{
+	int ret = print_sums_alone(report, &findings->sums, findings->path, findings->verdict);
+
+	print_hint(report, nocow_hint_of(&findings->file, &findings->sums));
+	return ret;
+}
+
+static int end_file(struct report *report, const struct findings *findings)
+{
+	int ret = table_end(&report->rows);
+
+	if (findings->error || ret < 0)
+		return ret;
 	if (report->ranges)
-		return print_sums_alone(report, &findings->sums, findings->path);
-	return print_sums(report->summary, &findings->sums, findings->path, report->sizes);
+		return end_ranges(report, findings);
+	return print_sums(report, report->summary, &findings->sums, findings->path,
+			  findings->verdict);
 }
 
 /* -- the end -- */
@@ -188,25 +229,51 @@ static int print_reasons(const struct nocow_sums *sums, struct size_format sizes
 	return table_flush(table);
 }
 
+/* Those of all files. */
+static void print_hints(const struct report *report)
+{
+	for (int i = 0; i < HINT_COUNT; i++)
+		if (report->hints & 1u << i)
+			print_hint(report, i);
+}
+
+/* Whether --check found one of the files. */
+static enum verdict total_verdict(const struct report *report)
+{
+	return report->alarm_count ? VERDICT_COPIED : VERDICT_GOOD;
+}
+
 /* TOTAL is NULL where there is none. The rows are printed, so that what comes after them does. */
 static int end_summary(const struct report *report, const struct nocow_sums *total)
 {
+	int ret;
+
 	if (total)
-		print_sums(report->summary, total, "total", report->sizes);
-	return table_flush(report->summary);
+		print_sums(report, report->summary, total, "total", total_verdict(report));
+	ret = table_flush(report->summary);
+	print_hints(report);
+	return ret;
+}
+
+static int end_reasons(const struct report *report, const struct nocow_sums *total)
+{
+	int ret = print_reasons(total, report->sizes);
+
+	print_hints(report);
+	return ret;
 }
 
 static int print_total(struct report *report, const struct nocow_sums *total, bool several)
 {
 	several = several && report->files->file_count > 1;
 	if (report->total_alone)
-		return print_reasons(total, report->sizes);
+		return end_reasons(report, total);
 	if (!report->ranges)
 		return end_summary(report, several ? total : NULL);
 	if (!several)
 		return 0;
 	putchar('\n');
-	return print_sums_alone(report, total, "total");
+	return print_sums_alone(report, total, "total", total_verdict(report));
 }
 
 static void print_exercise(struct report *report, const struct exercise *exercise)

@@ -13,12 +13,13 @@
 #include "nocow-check-exercise.h"
 #include "nocow-check-file.h"
 #include "nocow-check-report.h"
+#include "nocow-check-verdict.h"
 #include "nocow/nocow.h"
 #include "ui/file-options.h"
 #include "ui/file-report.h"
 #include "ui/message.h"
 #include "ui/progress.h"
-#include "ui/quoted-name.h"
+#include "ui/row-sort.h"
 
 #define RANGES_PER_PROGRESS 4096
 
@@ -31,9 +32,10 @@
 struct arguments {
 	struct global_options *global;
 	struct file_options files;
+	struct sort_options sort;
+	struct check_options check;
 	bool extents;
 	bool summary;
-	bool check;
 	bool sync;
 	/* --exercise: without a directory there is none */
 	struct exercise_plan exercise;
@@ -43,6 +45,9 @@ struct arguments {
 
 enum {
 	OPTION_CHECK = 0x2000,
+	OPTION_EXPECT_NOCOW,
+	OPTION_MAX_COPIED,
+	OPTION_IGNORE_REASON,
 	OPTION_SYNC,
 	OPTION_EXERCISE,
 	OPTION_SECONDS,
@@ -59,6 +64,14 @@ static const struct argp_option option_list[] = {
 	{ "summarize", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "Exit with status 64 if any part of a NOCOW file would be copied or has checksums (root)",
+	  1 },
+	{ "expect-nocow", OPTION_EXPECT_NOCOW, "always|directory", OPTION_ARG_OPTIONAL,
+	  "With --check, find every file that is not NOCOW, or only those in directories that are",
+	  1 },
+	{ "max-copied", OPTION_MAX_COPIED, "LIMIT", 0,
+	  "With --check, allow so much of a file to be copied: 20%, or 64M", 1 },
+	{ "ignore-reason", OPTION_IGNORE_REASON, "REASONS", 0,
+	  "With --check, do not count what is copied for these reasons alone, with commas between",
 	  1 },
 	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
 	{ NULL, 0, NULL, 0, "Random direct writes, and a proof of their place:", 2 },
@@ -130,9 +143,9 @@ static bool asks_about_files(const struct arguments *arguments)
 {
 	const struct file_options *files = &arguments->files;
 
-	return arguments->check || arguments->extents || arguments->sync || files->recursive ||
-	       files->one_file_system || files->range.offset ||
-	       files->range.length != WHOLE_FILE.length;
+	return arguments->check.check || arguments->sort.key || arguments->extents ||
+	       arguments->sync || files->recursive || files->one_file_system ||
+	       files->range.offset || files->range.length != WHOLE_FILE.length;
 }
 
 static error_t check_arguments(struct arguments *arguments)
@@ -150,12 +163,20 @@ static error_t check_arguments(struct arguments *arguments)
 		error("--summary cannot be combined with --extents");
 		return EINVAL;
 	}
+	if (arguments->sort.key && (arguments->summary || arguments->extents)) {
+		error("--sort and --top cannot be combined with --summary or --extents");
+		return EINVAL;
+	}
+	if (arguments->check.is_refined && !arguments->check.check) {
+		error("--expect-nocow, --max-copied and --ignore-reason need --check");
+		return EINVAL;
+	}
 	if (arguments->exercise_options && !arguments->exercise.directory) {
 		error("--scratch, --size, --seconds and --engine need --exercise");
 		return EINVAL;
 	}
 	if (!file_options_ask_for_any(&arguments->files) && asks_about_files(arguments)) {
-		error("with --exercise, --check, --extents, --sync, --range, -r and -x need a PATH");
+		error("with --exercise, --check, --extents, --sync, --sort, --top, --range, -r and -x need a PATH");
 		return EINVAL;
 	}
 	return 0;
@@ -173,8 +194,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->summary = true;
 		return 0;
 	case OPTION_CHECK:
-		arguments->check = true;
+		arguments->check.check = true;
 		return 0;
+	case OPTION_EXPECT_NOCOW:
+		return check_parse_expect(&arguments->check, text);
+	case OPTION_MAX_COPIED:
+		return check_parse_max_copied(&arguments->check, text);
+	case OPTION_IGNORE_REASON:
+		return check_parse_ignored(&arguments->check, text);
 	case OPTION_SYNC:
 		arguments->sync = true;
 		return 0;
@@ -189,8 +216,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->exercise_options = true;
 		return parse_exercise_option(arguments, key, text);
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &arguments->files;
-		state->child_inputs[1] = arguments->global;
+		state->child_inputs[0] = &arguments->sort;
+		state->child_inputs[1] = &arguments->files;
+		state->child_inputs[2] = arguments->global;
 		return 0;
 	case ARGP_KEY_END:
 		return check_arguments(arguments);
@@ -199,14 +227,76 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
+static const struct argp_child argp_children[] = {
+	{ &sort_argp, 0, NULL, 0 },
+	{ &file_argp, 0, NULL, 0 },
+	{ &global_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = file_argp_children,
+	.children = argp_children,
 	.args_doc = "PATH...",
 	.doc = "Show for each range of a file on btrfs whether the next write goes in place or "
 	       "is copied, and why.\vWithout options there is a row for each file, and a "
 	       "total. Without root a part of the answers is unknown.",
+};
+
+/* -- the columns -- */
+
+static uint64_t copied_of(const void *row)
+{
+	const struct findings *findings = row;
+
+	return nocow_sums_bytes_of(&findings->sums, NOCOW_COPIED);
+}
+
+static uint64_t in_place_of(const void *row)
+{
+	const struct findings *findings = row;
+
+	return nocow_sums_bytes_of(&findings->sums, NOCOW_IN_PLACE);
+}
+
+static uint64_t new_of(const void *row)
+{
+	const struct findings *findings = row;
+
+	return nocow_sums_bytes_of(&findings->sums, NOCOW_NEW);
+}
+
+static uint64_t unknown_of(const void *row)
+{
+	const struct findings *findings = row;
+
+	return nocow_sums_bytes_of(&findings->sums, NOCOW_UNKNOWN);
+}
+
+static uint64_t checksums_of(const void *row)
+{
+	const struct findings *findings = row;
+
+	return findings->sums.csum_bytes;
+}
+
+static uint64_t extents_of(const void *row)
+{
+	const struct findings *findings = row;
+
+	return findings->sums.extent_count;
+}
+
+static const struct sort_key sort_keys[] = {
+	{ "copied", copied_of },
+	{ "in-place", in_place_of },
+	{ "new", new_of },
+	{ "unknown", unknown_of },
+	{ "checksums", checksums_of },
+	{ "extents", extents_of },
+	{ "path", NULL },
+	{ 0 },
 };
 
 /* -- the whole run -- */
@@ -218,6 +308,8 @@ struct scan {
 	struct nocow_iter *iter;
 	struct known_subvolume subvolume;
 	struct nocow_sums total;
+	/* with --sort or --top; the rows are struct findings */
+	struct row_sort *rows;
 };
 
 bool findings_are_complete(const struct findings *findings)
@@ -250,6 +342,7 @@ static int go_over_ranges(struct scan *scan, struct findings *findings)
 		return ret;
 	while ((ret = nocow_iter_next(scan->iter, &range)) > 0) {
 		nocow_sums_add_range(&findings->sums, &range);
+		verdict_add_range(&arguments->check, findings, &range);
 		if (arguments->extents)
 			ret = scan->report.ops->range(&scan->report, &range);
 		if (ret < 0)
@@ -261,6 +354,18 @@ static int go_over_ranges(struct scan *scan, struct findings *findings)
 	return ret;
 }
 
+/* Finds out all that is not known before. Returns 0 or a negative errno. */
+static int examine(struct scan *scan, struct findings *findings)
+{
+	int ret = go_over_ranges(scan, findings);
+
+	findings->sums.extent_count = nocow_iter_extent_count(scan->iter);
+	if (ret == 0)
+		ret = verdict_reach(&scan->arguments->check, findings);
+	findings->error = ret;
+	return ret;
+}
+
 static int tell_of_file(struct scan *scan, struct findings *findings)
 {
 	struct report *report = &scan->report;
@@ -269,72 +374,83 @@ static int tell_of_file(struct scan *scan, struct findings *findings)
 	ret = report->ops->begin_file(report, findings);
 	if (ret < 0)
 		return ret;
-	ret = go_over_ranges(scan, findings);
-	ended = report->ops->end_file(report, findings, ret);
+	ret = examine(scan, findings);
+	ended = report->ops->end_file(report, findings);
 	return ret < 0 ? ret : ended;
 }
 
-/* -- --check -- */
-
-/* Only what is known. */
-static void complain_of_copies(const struct scan *scan, const struct findings *findings)
+/* For --sort and --top. */
+static int keep_file(struct scan *scan, struct findings *findings)
 {
-	const struct nocow_sums *sums = &findings->sums;
-	uint64_t unknown_bytes = nocow_sums_bytes_of(sums, NOCOW_UNKNOWN);
-	struct size_format format = scan->arguments->global->sizes;
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(findings->path);
-	char checksums[UNITS_TEXT_SIZE + sizeof(", and  have checksums")] = "";
-	char unknown[UNITS_TEXT_SIZE + sizeof(" ( unknown)")] = "";
-	char size[UNITS_TEXT_SIZE];
+	int ret = examine(scan, findings);
+	int kept = row_sort_add(scan->rows, findings->path, findings);
 
-	if (sums->csum_asked_bytes)
-		snprintf(checksums, sizeof(checksums), ", and %s have checksums",
-			 format_size(size, sums->csum_bytes, format));
-	if (unknown_bytes)
-		snprintf(unknown, sizeof(unknown), " (%s unknown)",
-			 format_size(size, unknown_bytes, format));
-	warning("NOCOW file: %s of it would be copied%s%s: %s",
-		format_size(size, nocow_sums_bytes_of(sums, NOCOW_COPIED), format), checksums,
-		unknown, quoted);
+	return ret < 0 ? ret : kept;
 }
 
-/* Only of a NOCOW file anything is expected. What has no extent yet cannot be copied. */
-static void check_file(struct scan *scan, const struct findings *findings)
+static int report_findings(struct scan *scan, struct findings *findings)
+{
+	if (scan->arguments->summary)
+		return examine(scan, findings);
+	return scan->rows ? keep_file(scan, findings) : tell_of_file(scan, findings);
+}
+
+static int report_row(void *data, const char *path, void *row)
+{
+	struct scan *scan = data;
+	struct report *report = &scan->report;
+	struct findings *findings = row;
+	int ret;
+
+	findings->path = path;
+	ret = report->ops->begin_file(report, findings);
+	return ret < 0 ? ret : report->ops->end_file(report, findings);
+}
+
+static int report_rows(void *data)
+{
+	struct scan *scan = data;
+
+	return scan->rows ? row_sort_report(scan->rows, report_row, scan) : 0;
+}
+
+static void set_status(struct scan *scan, enum verdict verdict)
 {
 	int *status = &scan->files.visit.status;
 
-	if (!(findings->file.inode_flags & INODE_NODATACOW))
-		return;
-	if (nocow_sums_bytes_of(&findings->sums, NOCOW_COPIED) || findings->sums.csum_bytes) {
-		complain_of_copies(scan, findings);
-		if (*status == STATUS_OK)
-			*status = STATUS_CHECK_FAILED;
-	} else if (!findings_are_complete(findings)) {
-		error_path(findings->file.searchable ? "changed while it was checked:" :
-						       "cannot check without CAP_SYS_ADMIN (root):",
-			   findings->path, 0);
+	if (verdict == VERDICT_UNKNOWN)
 		*status = STATUS_ERROR;
-	}
+	else if (verdict_alarms(verdict) && *status == STATUS_OK)
+		*status = STATUS_CHECK_FAILED;
+}
+
+/* Counts a file that was reported, and says what --check found. */
+static void count_file(struct scan *scan, const struct findings *findings)
+{
+	const struct arguments *arguments = scan->arguments;
+	struct report *report = &scan->report;
+
+	nocow_sums_add(&scan->total, &findings->sums);
+	scan->files.file_count++;
+	report->hints |= 1u << nocow_hint_of(&findings->file, &findings->sums);
+	if (verdict_alarms(findings->verdict))
+		report->alarm_count++;
+	verdict_complain(&arguments->check, findings, arguments->global->sizes);
+	set_status(scan, findings->verdict);
 }
 
 static struct failure report_file(void *data, const struct opened_file *opened)
 {
 	struct scan *scan = data;
-	const struct arguments *arguments = scan->arguments;
 	struct findings findings = { .path = opened->path };
 	int ret;
 
 	ret = look_at_file(scan, opened, &findings);
 	if (ret == 0)
-		ret = arguments->summary ? go_over_ranges(scan, &findings) :
-					   tell_of_file(scan, &findings);
+		ret = report_findings(scan, &findings);
 	if (ret < 0)
 		return (struct failure){ "cannot examine", ret };
-
-	nocow_sums_add(&scan->total, &findings.sums);
-	scan->files.file_count++;
-	if (arguments->check)
-		check_file(scan, &findings);
+	count_file(scan, &findings);
 	return NO_FAILURE;
 }
 
@@ -346,6 +462,8 @@ static int prepare(void *data)
 	int ret;
 
 	ret = nocow_iter_new(&scan->iter);
+	if (ret == 0 && scan->arguments->sort.key)
+		ret = row_sort_new(&scan->rows, &scan->arguments->sort, sizeof(struct findings));
 	return ret < 0 ? ret : scan->report.ops->open(&scan->report);
 }
 
@@ -379,12 +497,14 @@ static void release(void *data)
 
 	scan->report.ops->close(&scan->report);
 	nocow_iter_free(scan->iter);
+	row_sort_free(scan->rows);
 }
 
 static const struct file_report_ops report_ops = {
 	.key = "nocow-check",
 	.prepare = prepare,
 	.file = report_file,
+	.kept = report_rows,
 	.total = report_total,
 	.append = report_exercise,
 	.release = release,
@@ -409,6 +529,8 @@ static int run(const void *data)
 		.sizes = arguments->global->sizes,
 		.ranges = arguments->extents,
 		.total_alone = arguments->summary,
+		.verdicts = arguments->check.check,
+		.no_hints = arguments->global->verbosity < 0,
 	};
 	return file_report_run(&scan.files, &arguments->files, &report_ops, &scan);
 }
@@ -418,6 +540,7 @@ int nocow_check_run(int argc, char **argv, struct global_options *global)
 	struct arguments arguments = {
 		.global = global,
 		.files.global = global,
+		.sort.keys = sort_keys,
 		.exercise = { .size = DEFAULT_SIZE, .seconds = DEFAULT_SECONDS },
 	};
 

@@ -297,7 +297,7 @@ static int find_more_reasons(struct nocow_iter *iter, struct piece *piece)
 	int ret;
 
 	if (piece->reason == NOCOW_REASON_GENERATION) {
-		if (item->is_compressed || item->is_encoded)
+		if (item->is_encoded || item->is_compressed)
 			piece->more_reasons |= NOCOW_REASON_BIT(NOCOW_REASON_COMPRESSED);
 		ret = is_shared_beside_snapshots(iter, item);
 	} else if (piece->reason == NOCOW_REASON_COMPRESSED) {

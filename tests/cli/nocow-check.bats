@@ -93,13 +93,15 @@ prove_nocow() {
 
 @test "a row per file and a total" {
     run -0 nocow_check "$MNT/cow" "$MNT/nocow" "$MNT/prealloc" "$MNT/tiny" "$MNT/hole"
-    expect_line " *In place +Copied +New +Unknown +Checksums Why +Path"
-    expect_line " *0.00B +1.00MiB +0.00B +0.00B +- no_flag +$MNT/cow"
-    expect_line " *4.00MiB +0.00B +0.00B +0.00B +0.00B nodatacow +$MNT/nocow"
-    expect_line " *7.00MiB +1.00MiB +0.00B +0.00B +0.00B prealloc,no_flag +$MNT/prealloc"
-    expect_line " *0.00B +0.00B +4.00KiB +0.00B +- inline +$MNT/tiny"
-    expect_line " *0.00B +0.00B +64.00KiB +0.00B +- hole +$MNT/hole"
-    expect_line " *11.00MiB +2.00MiB +68.00KiB +0.00B +0.00B [a-z_,]+ +total"
+    expect_line " *In place +Copied +New +Unknown +Checksums +Extents Why +Path"
+    expect_line " *0.00B +1.00MiB +0.00B +0.00B +- +1 no_flag +$MNT/cow"
+    expect_line " *4.00MiB +0.00B +0.00B +0.00B +0.00B +1 nodatacow +$MNT/nocow"
+    expect_line " *7.00MiB +1.00MiB +0.00B +0.00B +0.00B +3 prealloc,no_flag +$MNT/prealloc"
+    expect_line " *0.00B +0.00B +4.00KiB +0.00B +- +1 inline +$MNT/tiny"
+    expect_line " *0.00B +0.00B +64.00KiB +0.00B +- +0 hole +$MNT/hole"
+    expect_line " *11.00MiB +2.00MiB +68.00KiB +0.00B +0.00B +6 [a-z_,]+ +total"
+    [[ ${lines[-1]} = "Hint: without NOCOW: only a new file can become NOCOW"* ]]
+    refuse_line "Hint: .*NOCOW.*Hint: .*"
 }
 
 @test "one file needs no total" {
@@ -115,17 +117,19 @@ prove_nocow() {
     expect_line " *0 +[1-9][0-9]+ +1048576 in place +prealloc +no"
     expect_line " *1048576 +[1-9][0-9]+ +1048576 copied +no_flag +-"
     expect_line " *2097152 +[1-9][0-9]+ +6291456 in place +prealloc +no"
-    expect_line " *7340032 +1048576 +0 +0 +0 prealloc,no_flag +$MNT/prealloc"
+    expect_line " *7340032 +1048576 +0 +0 +0 +3 prealloc,no_flag +$MNT/prealloc"
+    expect_line "Hint: without NOCOW: .*"
 }
 
 @test "--extents of several files ends in a total" {
     run -0 nocow_check --extents "$MNT/tiny" "$MNT/hole"
     expect_line "File: '$MNT/hole'"
-    expect_line " *0.00B +0.00B +68.00KiB +0.00B +- hole,inline +total"
+    expect_line " *0.00B +0.00B +68.00KiB +0.00B +- +1 hole,inline +total"
+    refuse_line "Hint: .*"
 }
 
 @test "--summary: a row per reason, and no file" {
-    run -0 nocow_check --raw --summary "$MNT/cow" "$MNT/prealloc" "$MNT/cloned"
+    run -0 nocow_check -q --raw --summary "$MNT/cow" "$MNT/prealloc" "$MNT/cloned"
     expect_line "Next write +Why +Ranges +Bytes"
     expect_line "in place +prealloc +2 +7340032"
     expect_line "copied +no_flag +2 +2097152"
@@ -213,6 +217,319 @@ prove_nocow() {
 @test "--check: an error is an error, whatever else is found" {
     run -1 nocow_check --check "$MNT/missing" "$MNT/cloned"
     run -1 nocow_check --check "$MNT/cloned" "$MNT/missing"
+}
+
+# jq's list of the files for which --check alarms, by the last run
+alarms() {
+    json '[."nocow-check"[] | select(.alarm) | .path | sub(".*/"; "")] | sort | join(" ")'
+}
+
+# make_reasons: in $MNT/within, a subvolume, files with other reasons beside a snapshot and without one
+make_reasons() {
+    local name
+
+    btrfs subvolume create "$MNT/within" >/dev/null
+    for name in snapshot both; do
+        nocow_file "$MNT/within/$name" 1024
+    done
+    nocow_file "$MNT/within/later" 1024
+    sync -f "$MNT"
+    btrfs subvolume snapshot -r "$MNT/within" "$MNT/within-snapshot" >/dev/null
+    random "$MNT/within/later" 896
+    nocow_file "$MNT/within/shared" 1024
+    for name in both shared; do
+        touch "$MNT/within/$name.clone"
+        chattr +C "$MNT/within/$name.clone"
+        cp --reflink=always "$MNT/within/$name" "$MNT/within/$name.clone"
+    done
+    mkdir "$MNT/within/directory"
+    chattr +C "$MNT/within/directory"
+    random "$MNT/within/lost" 4
+    ln "$MNT/within/lost" "$MNT/within/directory/lost"
+    random "$MNT/within/ordinary" 4
+    sync -f "$MNT"
+}
+
+remove_reasons() {
+    btrfs subvolume delete "$MNT/within" "$MNT/within-snapshot" >/dev/null
+}
+
+@test "--check: the report says for each file whether it alarms" {
+    run -0 nocow_check "$MNT/nocow"
+    refuse_line ".*Alarm.*"
+    run -64 --separate-stderr nocow_check -q --check "$MNT/nocow" "$MNT/cow" "$MNT/cloned"
+    expect_line " *In place .* Extents Alarm +Why +Path"
+    expect_line ".* 1 no +nodatacow +$MNT/nocow"
+    expect_line ".* 1 no +no_flag +$MNT/cow"
+    expect_line ".* 1 yes +shared +$MNT/cloned"
+    expect_line ".* 3 yes +nodatacow,no_flag,shared +total"
+    run -64 --separate-stderr nocow_check_json -q --check "$MNT/nocow" "$MNT/cow" "$MNT/cloned"
+    expect_json '[."nocow-check"[].alarm] | tojson' '[false,false,true]'
+    expect_json .total.alarm_count 1
+    run -0 nocow_check_json "$MNT/cloned"
+    expect_json '[."nocow-check"[0].alarm, .total.alarm_count] | tojson' '[null,null]'
+    run -1 --separate-stderr as_nobody "$MNT/program" --format json nocow-check -q --check "$MNT/nocow"
+    expect_json '."nocow-check"[0].alarm' null
+}
+
+@test "--expect-nocow: files that lost the attribute" {
+    make_reasons
+    run -0 --separate-stderr nocow_check_json --check "$MNT/within/lost" "$MNT/within/ordinary"
+    [ "$(alarms)" = "" ]
+    for option in --expect-nocow --expect-nocow=always; do
+        run -64 --separate-stderr nocow_check_json --check "$option" "$MNT/within/lost" "$MNT/within/ordinary" "$MNT/nocow"
+        [ "$(alarms)" = "lost ordinary" ]
+        [ "${stderr_lines[0]}" = "WARNING: not a NOCOW file: '$MNT/within/lost'" ]
+    done
+    # any of its directories, by whichever name
+    run -64 --separate-stderr nocow_check_json --check --expect-nocow=directory "$MNT/within/lost" "$MNT/within/ordinary"
+    [ "$(alarms)" = "lost" ]
+    [ "$stderr" = "WARNING: not a NOCOW file, in a NOCOW directory: '$MNT/within/lost'" ]
+    rm "$MNT/within/directory/lost"
+    sync -f "$MNT"
+    run -0 nocow_check --check --expect-nocow=directory "$MNT/within/lost"
+    mv "$MNT/within/ordinary" "$MNT/within/directory"
+    run -64 nocow_check -q --check --expect-nocow=directory -r "$MNT/within/directory"
+    run -1 --separate-stderr as_nobody "$MNT/program" nocow-check -q --check --expect-nocow=directory "$MNT/within/directory/ordinary"
+    [ "$stderr" = "ERROR: cannot check without CAP_SYS_ADMIN (root): '$MNT/within/directory/ordinary'" ]
+    run -64 as_nobody "$MNT/program" nocow-check -q --check --expect-nocow "$MNT/within/directory/ordinary"
+    # a limit does not give the attribute back
+    run -64 nocow_check -q --check --expect-nocow --max-copied 100% --ignore-reason generation "$MNT/within/directory/ordinary"
+    remove_reasons
+}
+
+@test "--max-copied: so much may be copied, and not a block more" {
+    make_reasons
+    # 128 of 1024 KiB are copied
+    run -64 nocow_check -q --check "$MNT/within/later"
+    run -64 nocow_check -q --check --max-copied 12% "$MNT/within/later"
+    run -0 nocow_check --check --max-copied 13% "$MNT/within/later"
+    run -0 nocow_check --check --max-copied 128K "$MNT/within/later"
+    run -64 nocow_check -q --check --max-copied 127K "$MNT/within/later"
+    run -64 nocow_check -q --check --max-copied 0% "$MNT/within/later"
+    run -0 nocow_check --check --max-copied 100% -r "$MNT/within"
+    # a hole is no part of it
+    truncate -s 1G "$MNT/within/later"
+    run -64 nocow_check -q --check --max-copied 12% "$MNT/within/later"
+    remove_reasons
+}
+
+@test "--ignore-reason: a range counts only if another reason is left" {
+    make_reasons
+    run -64 --separate-stderr nocow_check_json -q --check -r "$MNT/within"
+    [ "$(alarms)" = "both both.clone later shared shared.clone snapshot" ]
+    run -64 --separate-stderr nocow_check_json -q --check --ignore-reason generation -r "$MNT/within"
+    [ "$(alarms)" = "both both.clone shared shared.clone" ]
+    run -64 --separate-stderr nocow_check_json -q --check --ignore-reason shared -r "$MNT/within"
+    [ "$(alarms)" = "both both.clone later snapshot" ]
+    for option in "--ignore-reason=generation,shared" "--ignore-reason=generation --ignore-reason=shared"; do
+        # shellcheck disable=SC2086 # words
+        run -0 nocow_check_json --check $option -r "$MNT/within"
+        [ "$(alarms)" = "" ]
+    done
+    # FIEMAP does not tell a snapshot from a clone
+    run -1 --separate-stderr as_nobody "$MNT/program" nocow-check -q --check --ignore-reason generation "$MNT/within/snapshot"
+    [ "$stderr" = "ERROR: cannot check without CAP_SYS_ADMIN (root): '$MNT/within/snapshot'" ]
+    remove_reasons
+}
+
+@test "options of --check are checked" {
+    local option
+
+    for option in --expect-nocow --max-copied=5% --ignore-reason=shared; do
+        run -1 --separate-stderr nocow_check "$option" "$MNT/nocow"
+        [ "$stderr" = "ERROR: --expect-nocow, --max-copied and --ignore-reason need --check" ]
+    done
+    for option in 20 101% 5%% % -1% "" x 1.5% +5%; do
+        run -1 --separate-stderr nocow_check --check --max-copied "$option" "$MNT/nocow"
+        [ "$stderr" = "ERROR: invalid value for --max-copied: '$option' (expected a percentage such as 20% or a size such as 64M)" ]
+    done
+    for option in no_flag shared,nothing 'shared,' Shared ""; do
+        run -1 --separate-stderr nocow_check --check --ignore-reason "$option" "$MNT/nocow"
+        [ "$stderr" = "ERROR: unknown reason '${option#shared,}' (expected some of: generation, compressed, shared, checksums)" ]
+    done
+    run -1 --separate-stderr nocow_check --check --expect-nocow=never "$MNT/nocow"
+    [ "$stderr" = "ERROR: invalid value for --expect-nocow: 'never' (expected always or directory)" ]
+}
+
+# -- all reasons, and what to do --
+
+# reasons FILE: jq's list of the reasons of all of its ranges, which must begin with that of the range
+reasons() {
+    run -0 nocow_check_json -e "$1"
+    expect_json 'all(."nocow-check"[].ranges[]; .reason == .reasons[0])' true
+    json '[."nocow-check"[].ranges[].reasons[]] | unique | sort | join(" ")'
+}
+
+@test "a snapshot does not hide another reason" {
+    make_reasons
+    [ "$(reasons "$MNT/within/snapshot")" = generation ]
+    [ "$(reasons "$MNT/within/both")" = "generation shared" ]
+    [ "$(reasons "$MNT/within/both.clone")" = "generation shared" ]
+    [ "$(reasons "$MNT/within/shared")" = shared ]
+    [ "$(reasons "$MNT/within/later")" = "generation nodatacow" ]
+    run -0 nocow_check -e "$MNT/within/both"
+    expect_line ".* copied +generation,shared +no"
+    expect_line ".* generation,shared +$MNT/within/both"
+    remove_reasons
+}
+
+@test "a file in a writable snapshot is not shared but with its origin" {
+    make_reasons
+    btrfs property set "$MNT/within-snapshot" ro false
+    # a new leaf for the items of each, with references of their own
+    random "$MNT/within-snapshot/later" 4
+    random "$MNT/within/later" 4
+    sync -f "$MNT"
+    [ "$(reasons "$MNT/within/snapshot")" = generation ]
+    [ "$(reasons "$MNT/within-snapshot/snapshot")" = generation ]
+    [ "$(reasons "$MNT/within-snapshot/later")" = "generation nodatacow" ]
+    remove_reasons
+}
+
+@test "a clone with the same inode number in an unrelated subvolume is one" {
+    local inode
+
+    btrfs subvolume create "$MNT/within" >/dev/null
+    btrfs subvolume create "$MNT/within-snapshot" >/dev/null
+    nocow_file "$MNT/within/file" 1024
+    sync -f "$MNT"
+    btrfs subvolume snapshot "$MNT/within" "$MNT/within/snapshot" >/dev/null
+    touch "$MNT/within-snapshot/file"
+    chattr +C "$MNT/within-snapshot/file"
+    cp --reflink=always "$MNT/within/file" "$MNT/within-snapshot/file"
+    sync -f "$MNT"
+    inode=$(stat -c %i "$MNT/within/file")
+    [ "$inode" = "$(stat -c %i "$MNT/within-snapshot/file")" ]
+    [ "$(reasons "$MNT/within/file")" = "generation shared" ]
+    btrfs subvolume delete "$MNT/within/snapshot" >/dev/null
+    remove_reasons
+}
+
+# hint FILE: that of the report on it
+hint() {
+    run -0 nocow_check_json "$1"
+    json '."nocow-check"[0].hint'
+}
+
+# follow_hint NAME: runs the commands of its hint, with FILE and so on replaced
+follow_hint() {
+    local commands
+
+    # the last sentence but what follows commands
+    commands=$(hint "$MNT/within/$1" | sed -E 's/.*: (touch|btrfs subvolume create) /\1 /; s/; and take .*//')
+    (
+        cd "$MNT/within" || exit
+        eval "$(sed "s/FILE/$1/g; s/NEW/new/g; s/DIR/elsewhere/g" <<<"$commands")" >/dev/null
+    )
+    sync -f "$MNT"
+}
+
+@test "a hint is right for its reasons, and what it says helps" {
+    local name
+
+    make_reasons
+    [[ $(hint "$MNT/within/snapshot") = "generation: "* ]]
+    [[ $(hint "$MNT/within/both") = "generation and others: "* ]]
+    [[ $(hint "$MNT/within/shared") = "shared: "* ]]
+    [[ $(hint "$MNT/within/ordinary") = "without NOCOW: "* ]]
+    [ "$(hint "$MNT/nocow")" = null ]
+    # what it says of deleting
+    btrfs subvolume delete --commit-each "$MNT/within-snapshot" >/dev/null
+    btrfs subvolume sync "$MNT" >/dev/null
+    [ "$(reasons "$MNT/within/snapshot")" = generation ]
+    rm "$MNT/within/both.clone"
+    sync -f "$MNT"
+    [ "$(reasons "$MNT/within/both")" = generation ]
+
+    for name in shared ordinary; do
+        follow_hint "$name"
+        [ "$(reasons "$MNT/within/$name")" = nodatacow ]
+    done
+    follow_hint snapshot
+    [ "$(reasons "$MNT/within/elsewhere/snapshot")" = nodatacow ]
+    btrfs subvolume snapshot "$MNT/within" "$MNT/within-snapshot" >/dev/null
+    [ "$(reasons "$MNT/within/elsewhere/snapshot")" = nodatacow ]
+    [ "$(reasons "$MNT/within/shared")" = generation ]
+    btrfs subvolume delete "$MNT/within/elsewhere" >/dev/null
+    remove_reasons
+}
+
+@test "hints where the reasons are not known, and with several files" {
+    mkdir "$MNT/within"
+    touch "$MNT/within/dirty"
+    chattr +C "$MNT/within/dirty"
+    sync -f "$MNT"
+    random "$MNT/within/dirty" 64
+    [[ $(hint "$MNT/within/dirty") = "delalloc: run nocow-check --sync"* ]]
+    run -0 --separate-stderr as_nobody "$MNT/program" -q --format json nocow-check "$MNT/nocow"
+    [[ $(json '."nocow-check"[0].hint') = "unknown: run nocow-check as root"* ]]
+    # each once
+    run -0 nocow_check "$MNT/cow" "$MNT/cloned" "$MNT/clone" "$MNT/prealloc"
+    [ "$(grep -c ^Hint: <<<"$output")" = 2 ]
+    run -0 nocow_check --summary "$MNT/cow"
+    [[ ${lines[-1]} = "Hint: "* ]]
+    run -0 nocow_check -q "$MNT/cow"
+    refuse_line "Hint: .*"
+}
+
+@test "extents are counted as fiemap-shared counts them" {
+    run -0 "$FASTPATH" --format json fiemap-shared "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
+    expected=$(json '[."fiemap-shared"[].extent_count, .total.extent_count] | tojson')
+    run -0 nocow_check_json "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
+    expect_json '[."nocow-check"[].extent_count, .total.extent_count] | tojson' "$expected"
+    run -0 "$FASTPATH" --format json fiemap-shared --range 1020K:8K "$MNT/prealloc"
+    expected=$(json .total.extent_count)
+    run -0 nocow_check_json --range 1020K:8K "$MNT/prealloc"
+    expect_json .total.extent_count "$expected"
+}
+
+# -- --sort and --top --
+
+# order OPTION...: the names in the order of the rows, in text and in JSON
+order() {
+    local names
+
+    run -0 nocow_check -q "$@" "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
+    names=$(sed -nE "s|.* $MNT/||p" <<<"$output" | paste -sd ' ')
+    expect_line ".* total"
+    run -0 nocow_check_json "$@" "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
+    expect_json '[."nocow-check"[].path | sub(".*/"; "")] | join(" ")' "$names"
+    echo "$names"
+}
+
+@test "--sort: by each column" {
+    [ "$(order)" = "cow nocow prealloc cloned tiny hole" ]
+    [ "$(order --sort path)" = "cloned cow hole nocow prealloc tiny" ]
+    [ "$(order --sort copied)" = "cloned cow prealloc hole nocow tiny" ]
+    [ "$(order --sort in-place)" = "prealloc nocow cloned cow hole tiny" ]
+    [ "$(order --sort new)" = "hole tiny cloned cow nocow prealloc" ]
+    [ "$(order --sort extents)" = "prealloc cloned cow nocow tiny hole" ]
+    [ "$(order --sort checksums)" = "$(order --sort path)" ]
+    [ "$(order --sort unknown)" = "$(order --sort path)" ]
+}
+
+@test "--top: the first rows, and the total of all" {
+    local all
+
+    run -0 nocow_check -q "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
+    all=${lines[-1]}
+    [ "$(order --top 2)" = "cloned cow" ]
+    [ "$(order --sort in-place --top 1)" = "prealloc" ]
+    [ "$(order --sort path --top 100)" = "cloned cow hole nocow prealloc tiny" ]
+    run -0 nocow_check -q --top 2 "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
+    [ "${lines[-1]}" = "$all" ]
+    run -64 nocow_check_json -q --check --top 1 --sort in-place "$MNT/cloned" "$MNT/nocow"
+    expect_json '[(."nocow-check" | length), .total.file_count, .total.alarm_count] | tojson' '[1,2,1]'
+}
+
+@test "--sort and --top are checked" {
+    run -1 --separate-stderr nocow_check --sort size "$MNT/cow"
+    [ "$stderr" = "ERROR: unknown column for --sort: 'size' (expected one of: copied, in-place, new, unknown, checksums, extents, path)" ]
+    run -1 nocow_check --top 0 "$MNT/cow"
+    run -1 --separate-stderr nocow_check --top 5 -e "$MNT/cow"
+    [ "$stderr" = "ERROR: --sort and --top cannot be combined with --summary or --extents" ]
+    run -1 nocow_check --sort path -s "$MNT/cow"
 }
 
 # -- without privilege --
@@ -709,9 +1026,9 @@ fake_fio() {
 @test "--exercise: an option for files needs one" {
     local option
 
-    for option in --check --extents --sync --range=1M: --range=0:1M -r -x; do
+    for option in --check --extents --sync --top=3 --sort=path --range=1M: --range=0:1M -r -x; do
         run -1 --separate-stderr nocow_check "$option" --exercise "$MNT"
-        [ "$stderr" = "ERROR: with --exercise, --check, --extents, --sync, --range, -r and -x need a PATH" ]
+        [ "$stderr" = "ERROR: with --exercise, --check, --extents, --sync, --sort, --top, --range, -r and -x need a PATH" ]
     done
     run -0 nocow_check -q --check --exercise "$MNT" --seconds 1 --size 1M --engine builtin "$MNT/cow"
 }

@@ -170,6 +170,11 @@ expect completes 'btrfs-fastpath nocow-check --scratch ' nocow prealloc
 expect completes 'btrfs-fastpath nocow-check --engine=f' fio
 expect completes 'btrfs-fastpath nocow-check --exercise d' directory
 expect completes 'btrfs-fastpath nocow-check --size '
+expect completes 'btrfs-fastpath nocow-check --max-copied '
+expect completes 'btrfs-fastpath nocow-check --expect-nocow=d' directory
+expect completes 'btrfs-fastpath nocow-check --expect-nocow da' data.img
+expect completes 'btrfs-fastpath nocow-check --ignore-reason=c' checksums compressed
+expect completes 'btrfs-fastpath nocow-check --sort=in' in-place
 expect completes 'btrfs-fastpath send-reada --proto=' 0 1 2 3
 expect completes 'btrfs-fastpath send-reada --decode da' data.img
 expect completes 'btrfs-fastpath send-reada -p d' directory

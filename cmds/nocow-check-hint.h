@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_NOCOW_CHECK_HINT_H
+#define FASTPATH_NOCOW_CHECK_HINT_H
+
+#include "nocow/nocow.h"
+
+/* What a user can do about a file, so that writes to it go in place. */
+enum nocow_hint {
+	/* nothing needs to be done, or nothing helps */
+	HINT_NONE,
+	HINT_NEW_FILE,
+	HINT_OTHER_SUBVOLUME,
+	HINT_OTHER_SUBVOLUME_AND_COPY,
+	HINT_OWNERS,
+	HINT_COPY,
+	HINT_ROOT,
+	HINT_SYNC,
+	HINT_COUNT,
+};
+
+/* From what is known of FILE, and the SUMS of its ranges. */
+enum nocow_hint nocow_hint_of(const struct nocow_file *file, const struct nocow_sums *sums);
+
+/* A sentence with the command to run; NULL for HINT_NONE. */
+const char *nocow_hint_text(enum nocow_hint hint);
+
+#endif
