@@ -34,6 +34,15 @@ static int read_header(const void *container, size_t size, struct btrfs_data_con
 	return 0;
 }
 
+int extent_ref_compare_files(const void *a, const void *b)
+{
+	const struct extent_ref *x = a, *y = b;
+
+	if (x->root != y->root)
+		return x->root < y->root ? -1 : 1;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
 int backref_check_refs(const void *container, size_t size, size_t *ret_count)
 {
 	struct btrfs_data_container header;

@@ -13,6 +13,9 @@ struct extent_ref {
 	uint64_t root;
 };
 
+/* For qsort(): by the file that a reference belongs to, that is by root and inode. */
+int extent_ref_compare_files(const void *a, const void *b);
+
 /*
  * Check the container that BTRFS_IOC_LOGICAL_INO_V2 filled, SIZE bytes long.
  * Returns 0 with the number of complete references, or -EPROTO.

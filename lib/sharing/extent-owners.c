@@ -147,15 +147,6 @@ static int credit_owner(struct extent_owners *owners, uint64_t subvolid, uint64_
 	return 0;
 }
 
-static int compare_refs(const void *a, const void *b)
-{
-	const struct extent_ref *x = a, *y = b;
-
-	if (x->root != y->root)
-		return x->root < y->root ? -1 : 1;
-	return (x->inode > y->inode) - (x->inode < y->inode);
-}
-
 static int credit_refs(struct extent_owners *owners, const struct held_extent *held,
 		       struct extent_ref *refs, size_t count, uint64_t *ret_other_owner_count)
 {
@@ -163,13 +154,13 @@ static int credit_refs(struct extent_owners *owners, const struct held_extent *h
 	size_t own_refs = 0;
 	int ret;
 
-	qsort(refs, count, sizeof(*refs), compare_refs);
+	qsort(refs, count, sizeof(*refs), extent_ref_compare_files);
 	for (size_t i = 0; i < count; i++) {
 		if (refs[i].root == owners->subvolid && refs[i].inode == owners->inode) {
 			own_refs++;
 			continue;
 		}
-		if (i && compare_refs(&refs[i - 1], &refs[i]) == 0)
+		if (i && extent_ref_compare_files(&refs[i - 1], &refs[i]) == 0)
 			continue;
 		other_owner_count++;
 		ret = credit_owner(owners, refs[i].root, refs[i].inode, held->bytes);

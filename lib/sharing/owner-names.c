@@ -99,6 +99,20 @@ static int find_names(struct owner_names *names, const struct extent_owner *owne
 	return ret == -ENOMEM ? ret : 0;
 }
 
+int owner_names_find_subvolume(struct owner_names *names, uint64_t subvolid,
+			       struct owner_name *ret_name)
+{
+	int ret = find_subvolume(names, subvolid);
+
+	if (ret < 0)
+		return ret;
+	*ret_name = (struct owner_name){
+		.subvolume = names->subvolume,
+		.directory = names->directory,
+	};
+	return 0;
+}
+
 int owner_names_find(struct owner_names *names, const struct extent_owner *owner,
 		     struct owner_name *ret_name)
 {

@@ -30,6 +30,13 @@ void owner_names_free(struct owner_names *names);
 void owner_names_freep(struct owner_names **names);
 
 /*
+ * Look up the names of subvolume SUBVOLID alone: the first two members of RET_NAME, which are valid
+ * until the next call. Returns as owner_names_find().
+ */
+int owner_names_find_subvolume(struct owner_names *names, uint64_t subvolid,
+			       struct owner_name *ret_name);
+
+/*
  * Look up the names of OWNER; RET_NAME is valid until the next call. If the subvolume is mounted it
  * has all names, else one.
  * Returns 0 (also for an owner that was deleted), or -ENOMEM.

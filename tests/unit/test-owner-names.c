@@ -113,6 +113,22 @@ static struct owner_name find(struct owner_names *names, uint64_t subvolid)
 	return name;
 }
 
+static void test_subvolume_alone(void **state)
+{
+	struct owner_name name;
+
+	assert_int_equal(owner_names_find_subvolume(*state, 5, &name), 0);
+	assert_string_equal(name.subvolume, "/");
+	assert_string_equal(name.directory, "/mnt");
+	assert_null(name.names);
+	kernel.path = -ENOENT;
+	assert_int_equal(owner_names_find_subvolume(*state, 256, &name), 0);
+	assert_null(name.subvolume);
+	assert_null(name.directory);
+	kernel.path = -ENOMEM;
+	assert_int_equal(owner_names_find_subvolume(*state, 257, &name), -ENOMEM);
+}
+
 static void test_mounted(void **state)
 {
 	struct owner_name name = find(*state, 256);
@@ -225,10 +241,16 @@ static void test_not_btrfs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_mounted),	   TEST(test_more_names_than_fit),
-		TEST(test_not_mounted),	   TEST(test_all_names_without_privilege),
-		TEST(test_gone),	   TEST(test_gone_after_another),
-		TEST(test_same_subvolume), TEST(test_no_memory),
+		TEST(test_subvolume_alone),
+		TEST(test_more_names_than_fit),
+		TEST(test_mounted),
+		TEST(test_more_names_than_fit),
+		TEST(test_not_mounted),
+		TEST(test_all_names_without_privilege),
+		TEST(test_gone),
+		TEST(test_gone_after_another),
+		TEST(test_same_subvolume),
+		TEST(test_no_memory),
 		TEST(test_not_btrfs),
 	};
 
