@@ -65,11 +65,14 @@ static void summarize_batch(void *item, void *worker)
 static void report_summary(struct scan *scan, const char *path, const struct sharing *sharing)
 {
 	struct report *report = &scan->report;
+	int ret;
 
 	fiemap_shared_count_file(scan, sharing);
 	if (scan->arguments->summarize)
 		return;
-	if (report->ops->summary(report, path, sharing) < 0)
+	ret = scan->rows ? row_sort_add(scan->rows, path, sharing) :
+			   report->ops->summary(report, path, sharing);
+	if (ret < 0)
 		fiemap_shared_complain_no_memory(scan);
 }
 

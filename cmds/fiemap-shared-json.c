@@ -228,6 +228,40 @@ static int add_total(struct report *report, const struct sharing *total,
 	return 0;
 }
 
+/* -- the owners by subvolume -- */
+
+static void no_owner_summary(struct report *report)
+{
+	json_add_null(&report->files->json, "owner_summary");
+}
+
+static void begin_owner_summary(struct report *report)
+{
+	json_begin_array(&report->files->json, "owner_summary");
+}
+
+static int add_subvolume(struct report *report, const struct subvolume_owners *owners,
+			 const struct owner_name *name)
+{
+	struct json_writer *json = &report->files->json;
+
+	json_begin_object(json, NULL);
+	json_add_name(json, "subvolume", name->subvolume);
+	json_add_uint(json, "subvolid", owners->subvolid);
+	json_add_name(json, "mounted_at", name->directory);
+	json_add_uint(json, "file_count", owners->file_count);
+	json_add_uint(json, "extent_count", owners->extent_count);
+	json_add_uint(json, "bytes", owners->bytes);
+	json_end_object(json);
+	return 0;
+}
+
+static int end_owner_summary(struct report *report)
+{
+	json_end_array(&report->files->json);
+	return 0;
+}
+
 const struct report_ops fiemap_shared_json = {
 	.open = open_report,
 	.close = nothing,
@@ -251,4 +285,8 @@ const struct report_ops fiemap_shared_json = {
 	.failed = failed,
 	.end_file = end_file,
 	.total = add_total,
+	.no_owner_summary = no_owner_summary,
+	.begin_owner_summary = begin_owner_summary,
+	.subvolume = add_subvolume,
+	.end_owner_summary = end_owner_summary,
 };

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/name-escape.h"
 #include "fiemap-shared-owners.h"
 #include "sharing/owner-names.h"
+#include "ui/exit-status.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 
@@ -82,10 +86,8 @@ static void complain_of_sort(struct scan *scan, const struct extent_owners *owne
 	fiemap_shared_complain_of_sort(scan, what, extent_owners_failed_in(owners), ret);
 }
 
-static void warn_if_incomplete(const struct extent_owners *owners)
+static void warn_if_incomplete(uint64_t count)
 {
-	uint64_t count = extent_owners_incomplete_count(owners);
-
 	if (count)
 		warning("%" PRIu64 " data extents have more owners than the kernel lists", count);
 }
@@ -109,6 +111,91 @@ int fiemap_shared_report_owners(struct scan *scan, struct extent_owners *owners,
 		return 0;
 	}
 	if (ret == 0)
-		warn_if_incomplete(owners);
+		warn_if_incomplete(extent_owners_incomplete_count(owners));
 	return ret;
+}
+
+/* -- by subvolume -- */
+
+int fiemap_shared_can_add_owners(struct scan *scan, int fd, const char *path)
+{
+	uint8_t fsid[FSID_SIZE];
+	int ret = filesystem_id_of(fd, fsid);
+
+	if (ret < 0)
+		return ret;
+	if (scan->owner_fd < 0) {
+		scan->owner_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		memcpy(scan->owner_fsid, fsid, FSID_SIZE);
+		return scan->owner_fd < 0 ? -errno : 1;
+	}
+	if (memcmp(scan->owner_fsid, fsid, FSID_SIZE) == 0)
+		return 1;
+	error_path("the owners of a file on another file system are not in the summary:", path, 0);
+	scan->files.visit.status = STATUS_ERROR;
+	return 0;
+}
+
+static void report_summary_progress(uint64_t extents_asked)
+{
+	report_progress(NULL, extents_asked);
+}
+
+static int report_subvolumes(struct scan *scan)
+{
+	CLEANUP(owner_names_freep) struct owner_names *names = NULL;
+	struct report *report = &scan->report;
+	const struct subvolume_owners *list;
+	size_t count;
+	int ret;
+
+	list = owner_summary_list(scan->owner_summary, &count);
+	ret = count ? owner_names_new(&names, scan->owner_fd) : 0;
+	for (size_t i = 0; ret == 0 && i < count; i++) {
+		struct owner_name name;
+
+		ret = owner_names_find_subvolume(names, list[i].subvolid, &name);
+		if (ret == 0)
+			ret = report->ops->subvolume(report, &list[i], &name);
+	}
+	return ret;
+}
+
+/* Returns whether the owners are known. */
+static bool resolve_summary(struct scan *scan)
+{
+	struct owner_summary *summary = scan->owner_summary;
+	const char *failed_in;
+	int ret;
+
+	if (!summary || scan->no_tree_search)
+		return false;
+	ret = owner_summary_resolve(summary, scan->owner_fd, report_summary_progress);
+	progress_clear();
+	if (ret == 0) {
+		warn_if_incomplete(owner_summary_incomplete_count(summary));
+		return true;
+	}
+	failed_in = owner_summary_failed_in(summary);
+	if (failed_in)
+		fiemap_shared_complain_of_sort(scan, "the extents", failed_in, ret);
+	else
+		error("cannot find the owners: %s", strerror(-ret));
+	scan->files.visit.status = STATUS_ERROR;
+	return false;
+}
+
+int fiemap_shared_report_owner_summary(struct scan *scan)
+{
+	struct report *report = &scan->report;
+	int ret, ended;
+
+	if (!resolve_summary(scan)) {
+		report->ops->no_owner_summary(report);
+		return 0;
+	}
+	report->ops->begin_owner_summary(report);
+	ret = report_subvolumes(scan);
+	ended = report->ops->end_owner_summary(report);
+	return ret < 0 ? ret : ended;
 }

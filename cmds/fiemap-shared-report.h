@@ -9,11 +9,13 @@
 #include "sharing/extent-owners.h"
 #include "sharing/fiemap-timing.h"
 #include "sharing/owner-names.h"
+#include "sharing/owner-summary.h"
 #include "sharing/sharing.h"
 #include "ui/block-map.h"
 #include "ui/counter-delta.h"
 #include "ui/file-options.h"
 #include "ui/file-report.h"
+#include "ui/row-sort.h"
 #include "ui/table.h"
 
 enum only { ONLY_ALL, ONLY_SHARED, ONLY_EXCLUSIVE };
@@ -22,6 +24,7 @@ enum only { ONLY_ALL, ONLY_SHARED, ONLY_EXCLUSIVE };
 struct arguments {
 	struct global_options *global;
 	struct file_options files;
+	struct sort_options sort;
 	bool extents;
 	bool owners;
 	bool why;
@@ -107,6 +110,13 @@ struct report_ops {
 	/* SET_SHARED_BYTES is NULL if it is unknown */
 	int (*total)(struct report *report, const struct sharing *total,
 		     const uint64_t *set_shared_bytes);
+
+	/* the owners of all files by subvolume; without a summary they are unknown, or not asked for */
+	void (*no_owner_summary)(struct report *report);
+	void (*begin_owner_summary)(struct report *report);
+	int (*subvolume)(struct report *report, const struct subvolume_owners *owners,
+			 const struct owner_name *name);
+	int (*end_owner_summary)(struct report *report);
 };
 
 extern const struct report_ops fiemap_shared_text;

@@ -29,6 +29,11 @@ static const struct table_column owner_columns[] = {
 	{ "Extents", 8, false },   { "Bytes", 10, false }, { "Path", 0, true },
 };
 
+static const struct table_column subvolume_columns[] = {
+	{ "Subvolume", 16, true }, { "Id", 6, false },	   { "Files", 8, false },
+	{ "Extents", 8, false },   { "Bytes", 10, false },
+};
+
 enum map_kind { MAP_HOLE, MAP_EXCLUSIVE, MAP_SHARED };
 
 static const struct block_kind map_kinds[] = {
@@ -311,10 +316,41 @@ static int print_total(struct report *report, const struct sharing *total,
 
 	if (!arguments->summarize && is_one)
 		return table_flush(report->summary);
-	if (fiemap_shared_wants_details(arguments))
+	if (!arguments->summarize && fiemap_shared_wants_details(arguments))
 		putchar('\n');
 	print_sums(report->summary, total, set_shared_bytes, "total", arguments->global->sizes);
 	return table_flush(report->summary);
+}
+
+/* -- the owners by subvolume -- */
+
+static int print_subvolume(struct report *report, const struct subvolume_owners *owners,
+			   const struct owner_name *name)
+{
+	struct table *table;
+
+	if (!report->owners) {
+		int ret = TABLE_NEW(&report->owners, subvolume_columns);
+
+		if (ret < 0)
+			return ret;
+		printf("Owners:\n");
+	}
+	table = report->owners;
+	table_begin_row(table);
+	table_cell(table, name->subvolume ? name->subvolume : "(deleted)");
+	table_number_cell(table, owners->subvolid);
+	table_number_cell(table, owners->file_count);
+	table_number_cell(table, owners->extent_count);
+	table_size_cell(table, owners->bytes, report->arguments->global->sizes);
+	return table_error(table);
+}
+
+static int end_owner_summary(struct report *report)
+{
+	if (!report->owners)
+		printf("Owners: none but these files\n");
+	return table_end(&report->owners);
 }
 
 /* A complaint on standard error tells of it. */
@@ -353,4 +389,8 @@ const struct report_ops fiemap_shared_text = {
 	.failed = failed,
 	.end_file = end_file,
 	.total = print_total,
+	.no_owner_summary = nothing,
+	.begin_owner_summary = nothing,
+	.subvolume = print_subvolume,
+	.end_owner_summary = end_owner_summary,
 };

@@ -45,7 +45,8 @@ static const struct argp_option option_list[] = {
 	{ "cold", OPTION_COLD, NULL, 0,
 	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 1 },
 	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
-	{ "summarize", 's', NULL, 0, "Print only the total", 1 },
+	{ "summarize", 's', NULL, 0,
+	  "Print only the total, and with --owners the subvolumes that hold the other files", 1 },
 	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
 	{ 0 },
@@ -70,6 +71,12 @@ bool fiemap_shared_wants_details(const struct arguments *arguments)
 	       arguments->map;
 }
 
+/* Whether the owners of all files are reported together. */
+static bool wants_owner_summary(const struct arguments *arguments)
+{
+	return arguments->summarize && arguments->owners;
+}
+
 static error_t check_arguments(const struct arguments *arguments)
 {
 	if (arguments->only && !arguments->extents && !arguments->owners && !arguments->why) {
@@ -80,8 +87,18 @@ static error_t check_arguments(const struct arguments *arguments)
 		error("metrics are the sums of all files, without a report on each");
 		return EINVAL;
 	}
-	if (arguments->summarize && fiemap_shared_wants_details(arguments)) {
+	if (arguments->global->metrics && fiemap_shared_wants_details(arguments)) {
+		error("metrics are the sums of all files, without a report on each");
+		return EINVAL;
+	}
+	if (arguments->summarize &&
+	    (arguments->extents || arguments->why || arguments->timing || arguments->map)) {
 		error("--summarize cannot be combined with a report on each file");
+		return EINVAL;
+	}
+	if (arguments->sort.key &&
+	    (arguments->summarize || fiemap_shared_wants_details(arguments))) {
+		error("--sort and --top cannot be combined with --summarize or a report on each file");
 		return EINVAL;
 	}
 	return 0;
@@ -119,8 +136,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->fiemap_flags = FIEMAP_FLAG_SYNC;
 		return 0;
 	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &arguments->files;
-		state->child_inputs[1] = arguments->global;
+		state->child_inputs[0] = &arguments->sort;
+		state->child_inputs[1] = &arguments->files;
+		state->child_inputs[2] = arguments->global;
 		return 0;
 	case ARGP_KEY_END:
 		return check_arguments(arguments);
@@ -129,15 +147,71 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	}
 }
 
+static const struct argp_child argp_children[] = {
+	{ &sort_argp, 0, NULL, 0 },
+	{ &file_argp, 0, NULL, 0 },
+	{ &global_argp, 0, NULL, 0 },
+	{ 0 },
+};
+
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse,
-	.children = file_argp_children,
+	.children = argp_children,
 	.args_doc = "PATH...",
 	.doc = "Show which extents of a file on btrfs are shared, with whom, and how long the "
 	       "check takes.\vWithout options there is a row for each file, counted as btrfs "
 	       "filesystem du counts, and a total. Options that need root say so; the others "
 	       "work for every file that you can read.",
+};
+
+/* -- the columns -- */
+
+static uint64_t total_of(const void *row)
+{
+	return ((const struct sharing *)row)->total_bytes;
+}
+
+static uint64_t exclusive_of(const void *row)
+{
+	return sharing_exclusive_bytes(row);
+}
+
+static uint64_t shared_of(const void *row)
+{
+	return ((const struct sharing *)row)->shared_bytes;
+}
+
+static uint64_t inline_of(const void *row)
+{
+	return ((const struct sharing *)row)->inline_bytes;
+}
+
+static uint64_t delalloc_of(const void *row)
+{
+	return ((const struct sharing *)row)->delalloc_bytes;
+}
+
+static uint64_t extents_of(const void *row)
+{
+	return ((const struct sharing *)row)->extent_count;
+}
+
+static uint64_t shared_extents_of(const void *row)
+{
+	return ((const struct sharing *)row)->shared_count;
+}
+
+static const struct sort_key sort_keys[] = {
+	{ "total", total_of },
+	{ "exclusive", exclusive_of },
+	{ "shared", shared_of },
+	{ "inline", inline_of },
+	{ "delalloc", delalloc_of },
+	{ "extents", extents_of },
+	{ "shared-extents", shared_extents_of },
+	{ "path", NULL },
+	{ 0 },
 };
 
 /* -- the whole run -- */
@@ -177,7 +251,22 @@ static int report_total(void *data)
 	if (ret < 0)
 		fiemap_shared_complain_of_sort(scan, "the shared extents",
 					       unique_shared_bytes_failed_in(scan->set), ret);
-	return report->ops->total(report, &scan->total, ret < 0 ? NULL : &set_shared_bytes);
+	ret = report->ops->total(report, &scan->total, ret < 0 ? NULL : &set_shared_bytes);
+	return ret < 0 ? ret : fiemap_shared_report_owner_summary(scan);
+}
+
+static int report_row(void *data, const char *path, void *row)
+{
+	struct report *report = data;
+
+	return report->ops->summary(report, path, row);
+}
+
+static int report_rows(void *data)
+{
+	struct scan *scan = data;
+
+	return scan->rows ? row_sort_report(scan->rows, report_row, &scan->report) : 0;
 }
 
 /* -- one file in detail -- */
@@ -228,6 +317,21 @@ static uint64_t overlap(const struct mapped_extent *extent, const struct file_ex
 	return end > start ? end - start : 0;
 }
 
+/* For --owners: the part of ITEM that is in EXTENT. */
+static void add_owners(struct details *details, const struct mapped_extent *extent,
+		       const struct file_extent *item)
+{
+	struct owner_summary *summary = details->scan->owner_summary;
+	uint64_t skipped = extent->offset > item->offset ? extent->offset - item->offset : 0;
+
+	if (summary)
+		owner_summary_add(summary, details->subvolid, details->status.st_ino, item, skipped,
+				  overlap(extent, item), mapped_extent_is_shared(extent));
+	else if (details->owners)
+		extent_owners_add(details->owners, item, overlap(extent, item),
+				  mapped_extent_is_shared(extent));
+}
+
 /* Looks at the file extent items behind EXTENT. */
 static int visit_items(struct details *details, const struct mapped_extent *extent,
 		       struct decisions *ret_decisions)
@@ -243,10 +347,7 @@ static int visit_items(struct details *details, const struct mapped_extent *exte
 		if (!item.disk_bytenr)
 			continue;
 		ret_decisions->counts[share_decision_of(&item, details->last_snapshot)]++;
-		if (!details->owners)
-			continue;
-		extent_owners_add(details->owners, &item, overlap(extent, &item),
-				  mapped_extent_is_shared(extent));
+		add_owners(details, extent, &item);
 	}
 	return ret;
 }
@@ -368,7 +469,7 @@ static int prepare_items(struct details *details)
 
 	ret = file_extent_iter_new(&details->items, details->fd, details->status.st_ino,
 				   scan->arguments->files.range.offset);
-	if (ret < 0 || !scan->arguments->owners)
+	if (ret < 0 || !scan->arguments->owners || scan->owner_summary)
 		return ret;
 	return extent_owners_new(&details->owners, details->subvolid, details->status.st_ino);
 }
@@ -465,6 +566,24 @@ static struct failure report_opened_file(struct details *details)
 	return NO_FAILURE;
 }
 
+/* For the total alone, with its owners. */
+static struct failure count_opened_file(struct details *details)
+{
+	struct scan *scan = details->scan;
+	int ret;
+
+	ret = fiemap_shared_can_add_owners(scan, details->fd, details->path);
+	if (ret > 0)
+		ret = prepare_items(details);
+	if (ret < 0)
+		return (struct failure){ "cannot search the subvolume of", ret };
+	ret = report_extents(details);
+	if (ret < 0)
+		return (struct failure){ "cannot map the extents of", ret };
+	fiemap_shared_count_file(scan, &details->sharing);
+	return NO_FAILURE;
+}
+
 static struct failure report_file(void *data, const struct opened_file *file)
 {
 	struct scan *scan = data;
@@ -478,7 +597,7 @@ static struct failure report_file(void *data, const struct opened_file *file)
 	};
 	struct failure failure;
 
-	failure = report_opened_file(&details);
+	failure = scan->owner_summary ? count_opened_file(&details) : report_opened_file(&details);
 	file_extent_iter_free(details.items);
 	extent_owners_free(details.owners);
 	return failure;
@@ -496,6 +615,10 @@ static int prepare(void *data)
 		ret = unique_shared_bytes_new(&scan->set);
 	if (ret == 0 && fiemap_shared_wants_details(arguments))
 		ret = fiemap_iter_new(&scan->iter);
+	if (ret == 0 && arguments->sort.key)
+		ret = row_sort_new(&scan->rows, &arguments->sort, sizeof(struct sharing));
+	if (ret == 0 && wants_owner_summary(arguments))
+		ret = owner_summary_new(&scan->owner_summary);
 	return ret < 0 ? ret : scan->report.ops->open(&scan->report);
 }
 
@@ -506,12 +629,16 @@ static void release(void *data)
 	scan->report.ops->close(&scan->report);
 	fiemap_iter_free(scan->iter);
 	unique_shared_bytes_free(scan->set);
+	row_sort_free(scan->rows);
+	owner_summary_free(scan->owner_summary);
+	close_fd(&scan->owner_fd);
 }
 
 static const struct file_report_ops summaries_ops = {
 	.key = "fiemap-shared",
 	.prepare = prepare,
 	.walk = fiemap_shared_summarize,
+	.kept = report_rows,
 	.total = report_total,
 	.release = release,
 };
@@ -534,7 +661,7 @@ static const struct report_ops *reporter_of(const struct global_options *global)
 static int run(const void *data)
 {
 	const struct arguments *arguments = data;
-	struct scan scan = { .arguments = arguments };
+	struct scan scan = { .arguments = arguments, .owner_fd = -1 };
 
 	scan.report = (struct report){
 		.ops = reporter_of(arguments->global),
@@ -549,7 +676,11 @@ static int run(const void *data)
 
 int fiemap_shared_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global, .files.global = global };
+	struct arguments arguments = {
+		.global = global,
+		.files.global = global,
+		.sort.keys = sort_keys,
+	};
 
 	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
 }

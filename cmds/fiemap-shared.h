@@ -7,6 +7,7 @@
 
 #include "fiemap-shared-report.h"
 #include "fs/fiemap.h"
+#include "fs/filesystem.h"
 #include "sharing/sharing.h"
 #include "sharing/unique-shared-bytes.h"
 #include "ui/file-report.h"
@@ -19,6 +20,12 @@ struct scan {
 	/* NULL if a single file is named: then the set would have the same bytes as the file */
 	struct unique_shared_bytes *set;
 	struct sharing total;
+	/* with --sort or --top; the rows are struct sharing */
+	struct row_sort *rows;
+	/* with --owners and --summarize; the file system is that of the first file */
+	struct owner_summary *owner_summary;
+	int owner_fd;
+	uint8_t owner_fsid[FSID_SIZE];
 	/* the privilege to search trees is missing, and a warning was printed */
 	bool no_tree_search;
 	/* reused for each file that is reported with details */

@@ -146,6 +146,142 @@ fiemap_shared_json() {
     refuse_line "/ +5 +$(stat -c %i "$MNT/quarters") .*"
 }
 
+# make_owners: in $MNT/within, subvolumes with known owners of 4, 2, 1 and 1 MiB
+make_owners() {
+    mkdir "$MNT/within"
+    cd "$MNT/within" || exit
+    btrfs -q subvolume create volume
+    btrfs -q subvolume create other
+    random volume/four 4
+    random volume/two 2
+    random volume/one 1
+    sync -f .
+    btrfs -q subvolume snapshot volume monday
+    random volume/new 1
+    sync -f .
+    btrfs -q subvolume snapshot volume tuesday
+    cp --reflink=always volume/four volume/copy
+    cp --reflink=always volume/two other/first
+    cp --reflink=always volume/two other/second
+    touch other/part
+    xfs_io -c "reflink volume/four 0 0 1m" other/part >/dev/null
+    # with itself
+    random other/twice 1
+    xfs_io -c "reflink other/twice 0 1m 1m" other/twice >/dev/null
+    printf tiny >volume/tiny
+    sync -f .
+}
+
+remove_owners() {
+    cd / || exit
+    btrfs -q subvolume delete "$MNT"/within/{volume,other,monday,tuesday}
+}
+
+# owner_summary PATH...: a subvolume, its files, extents and bytes in MiB, a line each
+owner_summary() {
+    run -0 --separate-stderr fiemap_shared_json -rso "$@"
+    [ -z "$stderr" ]
+    json '.owner_summary[] | [(.subvolume | sub(".*/"; "")), .file_count, .extent_count, .bytes / 1048576] | join(" ")'
+}
+
+# The same files, from the owners of each file.
+owner_files() {
+    run -0 fiemap_shared_json -ro "$@"
+    json '[.["fiemap-shared"][].owners[] | {subvolume, inode}] | unique | group_by(.subvolume)[] |
+        "\(.[0].subvolume | sub(".*/"; "")) \(length)"' | sort
+}
+
+@test "--owners --summarize: subvolumes, with each file and each byte once" {
+    make_owners
+    diff <(owner_summary volume) - <<<$'tuesday 4 4 8\nmonday 3 3 7\nother 3 2 6\nvolume 2 1 4'
+    # other/part has 1 MiB of four, and other/twice shares 1 MiB with itself
+    diff <(owner_summary other | sort) - <<<$'monday 2 2 3\nother 3 2 3\ntuesday 2 2 3\nvolume 3 2 3'
+    diff <(owner_summary volume/four) <(owner_summary volume/four volume/copy | sed 's/^volume 2/volume 1/')
+    diff <(owner_summary --range 0:1M volume/four) - <<<$'volume 1 1 1\nother 1 1 1\nmonday 1 1 1\ntuesday 1 1 1'
+    [ "$(owner_summary volume/tiny)" = "" ]
+    for paths in volume other monday "volume other" "volume/four other/part"; do
+        # shellcheck disable=SC2086 # words
+        [ -n "$(owner_files $paths)" ]
+        # shellcheck disable=SC2086
+        diff <(owner_files $paths) <(owner_summary $paths | cut -d ' ' -f 1,2 | sort)
+    done
+    # the second MiB of each is another part of four
+    touch other/shifted
+    xfs_io -c "reflink volume/four 0 1m 1m" other/shifted >/dev/null
+    sync -f .
+    diff <(owner_summary --range 1M:1M volume/four other/shifted | grep day) - <<<$'monday 1 1 2\ntuesday 1 1 2'
+    remove_owners
+}
+
+@test "--owners --summarize: the table" {
+    make_owners
+    run -0 fiemap_shared -rso volume
+    [[ ${lines[0]} = *"Total  Exclusive"* ]]
+    [[ ${lines[1]} = *" total" ]]
+    [ "${lines[2]}" = Owners: ]
+    expect_line "Subvolume +Id +Files +Extents +Bytes"
+    expect_line "within/monday +[0-9]+ +3 +3 +7.00MiB"
+    [ "${#lines[@]}" = 8 ]
+    # the sums are those without owners
+    [ "${lines[1]}" = "$(fiemap_shared -rs volume | tail -1)" ]
+    run -0 fiemap_shared -so volume/tiny
+    expect_line "Owners: none but these files"
+    run -0 fiemap_shared -rso --only exclusive volume
+    expect_line "Owners: none but these files"
+    run -0 fiemap_shared_json -rs volume
+    expect_json .owner_summary null
+    remove_owners
+}
+
+@test "--owners --summarize: without privilege, and on two file systems" {
+    run -1 --separate-stderr as_nobody "$MNT/program" --format json fiemap-shared -so "$MNT/file" "$MNT/tiny"
+    [ "$stderr" = "ERROR: --owners and --why need CAP_SYS_ADMIN (root); the rest of the report needs no privilege" ]
+    expect_json '[.owner_summary, .total.total_bytes] | tojson' "[null,$((4 * MIB))]"
+    mount_own noatime
+    random "$BATS_TEST_TMPDIR/own/file" 1
+    cp --reflink=always "$BATS_TEST_TMPDIR/own/file" "$BATS_TEST_TMPDIR/own/clone"
+    sync -f "$BATS_TEST_TMPDIR/own"
+    run -1 --separate-stderr fiemap_shared_json -so "$MNT/file" "$BATS_TEST_TMPDIR/own/file"
+    [ "$stderr" = "ERROR: the owners of a file on another file system are not in the summary: '$BATS_TEST_TMPDIR/own/file'" ]
+    expect_json .total.total_bytes $((5 * MIB))
+    expect_json '[.owner_summary[].bytes] | tojson' "[$((4 * MIB))]"
+}
+
+@test "--sort and --top" {
+    local files=("$MNT/tiny" "$MNT/quarters" "$MNT/file")
+
+    # order OPTION...: the names in the order of the rows, in text and in JSON
+    order() {
+        local names
+
+        run -0 fiemap_shared "$@" "${files[@]}"
+        names=$(sed -nE "s|.* $MNT/||p" <<<"$output" | paste -sd ' ')
+        [ "${lines[-1]}" = "$(fiemap_shared "${files[@]}" | tail -1)" ] || echo "another total"
+        run -0 fiemap_shared_json "$@" "${files[@]}"
+        expect_json '[.["fiemap-shared"][].path | sub(".*/"; "")] | join(" ")' "$names" || echo "another order in JSON"
+        expect_json .total.file_count 3 || echo "another total in JSON"
+        echo "$names"
+    }
+
+    [ "$(order)" = "tiny quarters file" ]
+    [ "$(order --sort path)" = "file quarters tiny" ]
+    [ "$(order --sort total)" = "file quarters tiny" ]
+    [ "$(order --sort exclusive)" = "quarters file tiny" ]
+    [ "$(order --sort shared)" = "file quarters tiny" ]
+    [ "$(order --sort inline)" = "tiny file quarters" ]
+    [ "$(order --sort delalloc)" = "file quarters tiny" ]
+    [ "$(order --sort extents)" = "quarters file tiny" ]
+    [ "$(order --sort shared-extents)" = "file quarters tiny" ]
+    [ "$(order --top 1)" = "file" ]
+    [ "$(order --top 2 --sort exclusive)" = "quarters file" ]
+    run -1 --separate-stderr fiemap_shared --sort Total "$MNT/file"
+    [ "$stderr" = "ERROR: unknown column for --sort: 'Total' (expected one of: total, exclusive, shared, inline, delalloc, extents, shared-extents, path)" ]
+    for option in --extents --owners --map -s; do
+        run -1 --separate-stderr fiemap_shared --top 3 "$option" "$MNT/file"
+        [ "$stderr" = "ERROR: --sort and --top cannot be combined with --summarize or a report on each file" ]
+    done
+}
+
 @test "--why counts the decisions and gives one for each extent" {
     run -0 fiemap_shared --why --extents "$MNT/quarters"
     expect_line "Decisions: 2 by generation, 0 by leaf, 0 by walk"

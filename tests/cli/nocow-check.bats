@@ -357,7 +357,7 @@ remove_reasons() {
 # reasons FILE: jq's list of the reasons of all of its ranges, which must begin with that of the range
 reasons() {
     run -0 nocow_check_json -e "$1"
-    expect_json 'all(."nocow-check"[].ranges[]; .reason == .reasons[0])' true
+    expect_json 'all(."nocow-check"[].ranges[]; .reason == .reasons[0])' true || echo "another first reason"
     json '[."nocow-check"[].ranges[].reasons[]] | unique | sort | join(" ")'
 }
 
@@ -492,9 +492,9 @@ order() {
 
     run -0 nocow_check -q "$@" "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
     names=$(sed -nE "s|.* $MNT/||p" <<<"$output" | paste -sd ' ')
-    expect_line ".* total"
+    expect_line ".* total" || echo "no total"
     run -0 nocow_check_json "$@" "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
-    expect_json '[."nocow-check"[].path | sub(".*/"; "")] | join(" ")' "$names"
+    expect_json '[."nocow-check"[].path | sub(".*/"; "")] | join(" ")' "$names" || echo "another order in JSON"
     echo "$names"
 }
 

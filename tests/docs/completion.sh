@@ -138,6 +138,8 @@ expect completes 'btrfs-fastpath fiem --for' --format=
 expect completes 'btrfs-fastpath fiemap-shared --only=' exclusive shared
 expect completes 'btrfs-fastpath fiemap-shared --only e' exclusive
 expect completes 'btrfs-fastpath fiemap-shared --range '
+expect completes 'btrfs-fastpath fiemap-shared --sort=sh' shared shared-extents
+expect completes 'btrfs-fastpath fiemap-shared --top '
 expect completes 'btrfs-fastpath fiemap-shared --range=0:1'
 expect completes 'btrfs-fastpath fiemap-shared --files0-from da' data.img
 expect completes 'btrfs-fastpath fiemap-shared --files0-from=da' data.img
