@@ -46,10 +46,21 @@ static int print_commands(const struct send_report *report)
 }
 
 static const struct table_column pass_columns[] = {
-	{ "Pass", 6, true },	    { "Elapsed", 9, false },   { "Commands/s", 10, false },
-	{ "Stream/s", 10, false },  { "Reads", 8, false },     { "Read", 10, false },
-	{ "Mean read", 10, false }, { "In flight", 9, false }, { "Busy", 5, false },
+	{ "Pass", 6, true },	   { "Elapsed", 9, false }, { "Commands/s", 10, false },
+	{ "Reads", 8, false },	   { "Read", 10, false },   { "Mean read", 10, false },
+	{ "In flight", 9, false }, { "Busy", 5, false },    { "Stream/s", 10, false },
 };
+
+#define PASS_COLUMN_COUNT (sizeof(pass_columns) / sizeof(pass_columns[0]))
+
+/*
+ * The last column is left out if the stream has no data: a rate of such a stream looks like that of
+ * a real one, and is far from it.
+ */
+static bool has_stream_rate(const struct send_report *report)
+{
+	return !report->reading.tally.counts[SEND_UPDATE_EXTENT];
+}
 
 static void device_cells(struct table *table, const struct send_pass *pass,
 			 struct size_format sizes)
@@ -89,8 +100,9 @@ static void print_pass(struct table *table, const struct send_report *report,
 	table_cell(table, text);
 	table_cell(table, format_time(text, pass->elapsed_ns));
 	table_number_cell(table, per_second(pass->command_count, pass->elapsed_ns));
-	table_size_cell(table, per_second(pass->stream_bytes, pass->elapsed_ns), sizes);
 	device_cells(table, pass, sizes);
+	if (has_stream_rate(report))
+		table_size_cell(table, per_second(pass->stream_bytes, pass->elapsed_ns), sizes);
 }
 
 static int print_passes(const struct send_report *report)
@@ -98,7 +110,8 @@ static int print_passes(const struct send_report *report)
 	CLEANUP(table_freep) struct table *table = NULL;
 	int ret;
 
-	ret = TABLE_NEW(&table, pass_columns);
+	ret = table_new(&table, pass_columns,
+			has_stream_rate(report) ? PASS_COLUMN_COUNT : PASS_COLUMN_COUNT - 1);
 	if (ret < 0)
 		return ret;
 	for (size_t i = 0; i < report->pass_count; i++)
@@ -272,7 +285,9 @@ void send_report_json(const struct send_report *report, struct json_writer *json
 	json_add_uint(json, "stream_bytes", reading->stream.position);
 	json_add_uint(json, "data_bytes", tally->data_bytes);
 	json_add_uint(json, "estimated_bytes", send_reading_estimated_bytes(reading));
-	json_add_known_uint(json, "full_estimated_bytes", report->full_bytes, report->full_bytes);
+	json_add_known_uint(json, "full_estimated_bytes", report->forecast.is_incremental,
+			    report->forecast.full_bytes);
+	send_forecast_json(&report->forecast, json);
 	json_pass(json, &report->passes[0]);
 	json_add_known_uint(json, "metadata_bytes", report->tree_bytes, report->tree_bytes);
 	json_passes(json, report);

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "fs/device-stats.h"
+#include "send-reada-forecast.h"
 #include "send-reada-reading.h"
 #include "ui/counter-delta.h"
 #include "ui/json.h"
@@ -36,8 +37,8 @@ struct send_report {
 	struct send_pass *passes;
 	size_t pass_count;
 	uint64_t tree_bytes;
-	/* with --estimate and a parent: the size of a full stream */
-	uint64_t full_bytes;
+	/* with --estimate */
+	struct send_forecast forecast;
 	struct counter_delta counter_delta;
 	/* the damage of a decoded stream, or NULL */
 	const char *error;

@@ -10,6 +10,7 @@
 #include <btrfs/ctree.h>
 
 #include "base/cleanup.h"
+#include "base/shell-quote.h"
 #include "send-reada-source.h"
 #include "ui/directory.h"
 #include "ui/message.h"
@@ -41,11 +42,6 @@ static int look_at(struct opened_subvolume *opened)
 	}
 	if (ret < 0)
 		return refuse("cannot examine", opened->path, ret);
-	if (!opened->root.read_only)
-		return refuse("subvolume is not read-only:", opened->path, 0);
-	/* It has no name, and a stream needs one. */
-	if (opened->subvolid == BTRFS_FS_TREE_OBJECTID)
-		return refuse("the top level of a filesystem cannot be sent:", opened->path, 0);
 	return 0;
 }
 
@@ -56,15 +52,62 @@ static int open_subvolume(struct opened_subvolume *opened, const char *path)
 	return opened->fd < 0 ? -1 : look_at(opened);
 }
 
+/* It has no name, and a stream needs one. */
+static int refuse_top_level(const struct opened_subvolume *opened)
+{
+	if (opened->subvolid == BTRFS_FS_TREE_OBJECTID)
+		return refuse("the top level of a filesystem cannot be sent:", opened->path, 0);
+	return 0;
+}
+
+/*
+ * Names the command that makes what can be sent. Only below the subvolume is a place that is on the
+ * same file system for sure, and the snapshot does not contain itself.
+ */
+static int advise_snapshot(const char *path)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
+	CLEANUP_FREE char *source = shell_quote(path);
+	CLEANUP_FREE char *below = NULL;
+	CLEANUP_FREE char *target = NULL;
+	bool has_slash = *path && path[strlen(path) - 1] == '/';
+
+	if (asprintf(&below, "%s%ssnapshot", path, has_slash ? "" : "/") < 0)
+		below = NULL;
+	target = below ? shell_quote(below) : NULL;
+	if (!source || !target)
+		return refuse("subvolume is not read-only:", path, 0);
+	error("subvolume is not read-only: %s; make a snapshot, and send that: "
+	      "btrfs subvolume snapshot -r %s %s",
+	      quoted, source, target);
+	return -1;
+}
+
+static int open_subject(struct opened_subvolume *opened, const char *path)
+{
+	int ret;
+
+	ret = open_subvolume(opened, path);
+	if (ret < 0)
+		return ret;
+	return opened->root.read_only ? refuse_top_level(opened) : advise_snapshot(path);
+}
+
 static int open_beside(struct opened_subvolume *opened, const char *path,
 		       const struct opened_subvolume *subvolume)
 {
 	int ret;
 
 	ret = open_subvolume(opened, path);
-	if (ret == 0 && memcmp(opened->fsid, subvolume->fsid, FSID_SIZE) != 0)
+	if (ret < 0)
+		return ret;
+	if (!opened->root.read_only)
+		return refuse("subvolume is not read-only:", path, 0);
+	if (refuse_top_level(opened) < 0)
+		return -1;
+	if (memcmp(opened->fsid, subvolume->fsid, FSID_SIZE) != 0)
 		return refuse("not on the filesystem of the subvolume to be sent:", path, 0);
-	return ret;
+	return 0;
 }
 
 static int refuse_strangers(const char *subvolume, const char *parent)
@@ -144,7 +187,7 @@ int send_source_open(struct send_source *source, const char *path, const char *p
 	const struct opened_subvolume *chosen;
 
 	*source = (struct send_source){ .subvolume.fd = -1, .parent.fd = -1 };
-	if (open_subvolume(&source->subvolume, path) < 0 ||
+	if (open_subject(&source->subvolume, path) < 0 ||
 	    open_clones(source, clones, clone_count) < 0)
 		return -1;
 	if (parent)

@@ -45,6 +45,9 @@ struct arguments {
 	uint32_t protocol;
 	bool protocol_given;
 	bool estimate;
+	/* bytes a second, 0 if it is not given */
+	uint64_t rate;
+	bool measure_rate;
 	bool data;
 	bool compressed;
 	bool cold;
@@ -55,6 +58,7 @@ struct arguments {
 
 enum {
 	OPTION_ESTIMATE = 0x2000,
+	OPTION_RATE,
 	OPTION_DATA,
 	OPTION_PROTO,
 	OPTION_COMPRESSED,
@@ -78,7 +82,12 @@ static const struct argp_option option_list[] = {
 	{ "data", OPTION_DATA, NULL, 0, "Send the file data, too, which has to be read from disk",
 	  1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
-	{ "estimate", OPTION_ESTIMATE, NULL, 0, "Print only the size of the stream with data", 2 },
+	{ "estimate", OPTION_ESTIMATE, NULL, 0,
+	  "Print only the size of the stream with data, and with -p also that of a full one", 2 },
+	{ "rate", OPTION_RATE, "RATE", 0,
+	  "With --estimate: also print how long the stream takes at RATE, in bytes a second "
+	  "(100M), or measure",
+	  2 },
 	{ "top", OPTION_TOP, "N", 0, "Also print the N files with the most bytes in the stream",
 	  2 },
 	{ "decode", OPTION_DECODE, "FILE", 0,
@@ -102,6 +111,19 @@ static error_t parse_protocol(struct arguments *arguments, const char *text)
 	}
 	arguments->protocol = text[0] - '0';
 	arguments->protocol_given = true;
+	return 0;
+}
+
+static error_t parse_rate(struct arguments *arguments, const char *text)
+{
+	arguments->measure_rate = strcmp(text, "measure") == 0;
+	arguments->rate = 0;
+	if (!arguments->measure_rate &&
+	    (parse_size(text, &arguments->rate) < 0 || !arguments->rate)) {
+		error_value("invalid value for --rate:", text,
+			    " (expected bytes per second, such as 100M, or measure)");
+		return EINVAL;
+	}
 	return 0;
 }
 
@@ -141,6 +163,10 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 		error("--estimate cannot be combined with --data, --cold, --passes, --top or --decode");
 		return EINVAL;
 	}
+	if (!arguments->estimate && (arguments->rate || arguments->measure_rate)) {
+		error("--rate needs --estimate");
+		return EINVAL;
+	}
 	if (arguments->decode)
 		return check_decode(arguments);
 	if (expect_one_argument(state, arguments->path_count))
@@ -173,6 +199,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_ESTIMATE:
 		arguments->estimate = true;
 		return 0;
+	case OPTION_RATE:
+		return parse_rate(arguments, text);
 	case OPTION_TOP:
 		return parse_count("--top", text, TOP_MAX, &arguments->top);
 	case OPTION_DECODE:
@@ -335,27 +363,60 @@ static int send_passes(struct send_report *report, const struct arguments *argum
 }
 
 /* An incremental stream can be larger than all of it. */
-static int compare_with_full(struct send_report *report, const struct arguments *arguments,
-			     const struct send_source *source, const struct send_request *request)
+static void warn_if_larger_than_full(const struct send_report *report)
 {
-	struct send_request full = *request;
+	const struct send_forecast *forecast = &report->forecast;
 	char with_parent[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
-	uint64_t bytes;
+
+	if (forecast->incremental_bytes > forecast->full_bytes)
+		warning("the incremental stream is larger than a full one: %s, not %s",
+			format_size(with_parent, forecast->incremental_bytes, report->sizes),
+			format_size(all, forecast->full_bytes, report->sizes));
+}
+
+static int compare_with_full(struct send_report *report, const struct arguments *arguments,
+			     const struct send_request *request)
+{
+	struct send_forecast *forecast = &report->forecast;
+	struct send_request full = *request;
 	int ret;
 
-	if (source->parent.fd < 0)
-		return 0;
 	full.parent = 0;
 	full.clone_count = 0;
-	ret = estimate(&full, arguments, &report->full_bytes);
+	ret = estimate(&full, arguments, &forecast->full_bytes);
 	if (ret < 0)
 		return ret;
-	bytes = send_reading_estimated_bytes(&report->reading);
-	if (bytes > report->full_bytes)
-		warning("the incremental stream is larger than a full one: %s, not %s",
-			format_size(with_parent, bytes, report->sizes),
-			format_size(all, report->full_bytes, report->sizes));
+	forecast->is_incremental = true;
+	forecast->incremental_bytes = send_reading_estimated_bytes(&report->reading);
+	warn_if_larger_than_full(report);
 	return 0;
+}
+
+static int find_rate(struct send_report *report, const struct arguments *arguments,
+		     const struct send_request *request)
+{
+	int ret;
+
+	report->forecast.rate = arguments->rate;
+	if (!arguments->measure_rate)
+		return 0;
+	ret = send_forecast_measure(&report->forecast, request, report->sizes);
+	if (ret < 0)
+		error_path("cannot send", report->subvolume, ret);
+	return ret < 0 ? -1 : 0;
+}
+
+static int make_forecast(struct send_report *report, const struct arguments *arguments,
+			 const struct send_request *request)
+{
+	int ret = 0;
+
+	report->forecast.is_made = true;
+	if (request->parent)
+		ret = compare_with_full(report, arguments, request);
+	else
+		report->forecast.full_bytes = send_reading_estimated_bytes(&report->reading);
+	return ret < 0 ? ret : find_rate(report, arguments, request);
 }
 
 static int send_and_count(struct send_report *report, const struct arguments *arguments,
@@ -371,7 +432,7 @@ static int send_and_count(struct send_report *report, const struct arguments *ar
 	report->parent = source->parent.fd >= 0 ? source->parent.path : NULL;
 	ret = send_passes(report, arguments, source, &request);
 	if (ret == 0 && arguments->estimate)
-		ret = compare_with_full(report, arguments, source, &request);
+		ret = make_forecast(report, arguments, &request);
 	return ret;
 }
 
@@ -446,9 +507,7 @@ static void begin_progress(const struct arguments *arguments)
 
 static int print_estimate(const struct send_report *report)
 {
-	char text[UNITS_TEXT_SIZE];
-
-	puts(format_size(text, send_reading_estimated_bytes(&report->reading), report->sizes));
+	send_forecast_print(&report->forecast, report->sizes);
 	return 0;
 }
 

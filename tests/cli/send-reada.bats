@@ -217,10 +217,99 @@ expect_estimate() {
     expect_json ".[\"send-reada\"].data_bytes > $data" true
 }
 
-@test "--estimate prints one figure, and warns of an incremental stream that is larger than a full one" {
+# 1% more or less than the REAL bytes are
+expect_near() {
+    local estimated=$1 real=$2
+
+    ((real > 0 && 100 * (estimated - real) <= real && 100 * (real - estimated) <= real)) ||
+        fail "$estimated bytes estimated, $real are"
+}
+
+@test "--estimate prints the size of the incremental and of the full stream" {
+    local full incremental
+
+    full=$(bytes_of "$MNT/second")
+    incremental=$(bytes_of -p "$MNT/first" "$MNT/second")
+    ((incremental < full)) || fail "$incremental, $full"
+
+    run -0 --separate-stderr send_reada_json --estimate -p "$MNT/first" "$MNT/second"
+    expect_near "$(json '.["send-reada"].incremental_bytes')" "$incremental"
+    expect_near "$(json '.["send-reada"].full_bytes')" "$full"
+    expect_json '.["send-reada"] | .incremental_bytes == .estimated_bytes and .full_bytes == .full_estimated_bytes' true
+    expect_json '.["send-reada"] | [.rate_bytes_per_second, .rate_source, .eta_ns, .full_eta_ns] | tojson' \
+        '[null,null,null,null]'
+    run -0 --separate-stderr send_reada --estimate -p "$MNT/first" "$MNT/second"
+    [[ $output =~ ^"Incremental: "$SIZE$'\n'"Full: "$SIZE$ ]] || fail "$output"
+
+    run -0 --separate-stderr send_reada_json --estimate "$MNT/second"
+    expect_near "$(json '.["send-reada"].full_bytes')" "$full"
+    expect_json '.["send-reada"] | .incremental_bytes == null and .full_bytes == .estimated_bytes' true
+    run -0 send_reada_json "$MNT/second"
+    expect_json '.["send-reada"] | [.incremental_bytes, .full_bytes, .eta_ns] | tojson' '[null,null,null]'
+}
+
+SIZE='[0-9.]+[KMGT]?i?B'
+
+@test "--rate: how long the streams take" {
+    local full incremental
+
+    run -0 send_reada_json --estimate -p "$MNT/first" --rate 1000 "$MNT/second"
+    expect_json '.["send-reada"] | [.rate_bytes_per_second, .rate_source] | tojson' '[1000,"given"]'
+    expect_json '.["send-reada"] | .eta_ns == .incremental_bytes * 1000000 and .full_eta_ns == .full_bytes * 1000000' true
+    run -0 send_reada_json --estimate --rate 4K "$MNT/second"
+    expect_json '.["send-reada"] | .rate_bytes_per_second == 4096 and .eta_ns == .full_eta_ns
+        and .eta_ns == (.full_bytes * 1000000000 / 4096 | floor)' true
+
+    # 64 bits of nanoseconds, rounded to the unit that is shown
+    full=$(send_reada --estimate --raw "$MNT/second")
+    incremental=$(send_reada --estimate --raw -p "$MNT/first" "$MNT/second")
+    run -0 --separate-stderr send_reada --estimate --rate $((full / 3723)) "$MNT/second"
+    expect_line "Full: $SIZE, 1h 2min"
+    expect_line "Rate: $SIZE/s, as given"
+    [ "${#lines[@]}" = 2 ]
+    run -0 --separate-stderr send_reada --estimate --raw --rate $((incremental / 90)) -p "$MNT/first" "$MNT/second"
+    expect_line "Incremental: $incremental, 1min 30s"
+    expect_line "Full: $full, [0-9a-z ]+"
+    expect_line "Rate: $((incremental / 90))/s, as given"
+    [ "${#lines[@]}" = 3 ]
+}
+
+@test "--rate=measure: the rate of a part of the real stream" {
+    run -0 --separate-stderr send_reada_json --estimate -p "$MNT/first" --rate measure "$MNT/second"
+    expect_json '.["send-reada"].rate_source' measured
+    expect_json '.["send-reada"] | .rate_bytes_per_second > 0 and .eta_ns > 0 and .full_eta_ns > .eta_ns' true
+    run -0 --separate-stderr send_reada --estimate --rate=measure "$MNT/first"
+    expect_line "Rate: $SIZE/s, measured: $SIZE sent and discarded in [0-9.]+[num]?s"
+    [ -z "$stderr" ] || fail "$stderr"
+    # this stream is short, so all of it is measured
+    run -0 --separate-stderr send_reada --estimate --raw --rate=measure "$MNT/first"
+    [[ $output == *"measured: $(bytes_of "$MNT/first") sent and discarded in "* ]] || fail "$output"
+}
+
+@test "--rate=measure ends before a long stream does" {
+    local measured real
+
+    # on disk it is next to nothing
+    "$BTRFS" subvolume create "$MNT/long" >/dev/null
+    truncate -s 1000G "$MNT/long/file"
+    printf x | dd of="$MNT/long/file" bs=1 seek=$((1000 * 1024 * 1048576 - 1)) conv=notrunc status=none
+    snapshot long long-1
+    fallocate -p -o $((1000 * 1024 * 1048576 - 4096)) -l 4096 "$MNT/long/file"
+    snapshot long long-2
+    # zeros in a hole's place, in protocol 1
+    run -0 send_reada --raw --estimate --rate=measure -p "$MNT/long-1" "$MNT/long-2"
+    real=$(sed -nE 's/^Incremental: ([0-9]+),.*/\1/p' <<<"$output")
+    measured=$(sed -nE 's/^Rate: .* measured: ([0-9]+) sent.*/\1/p' <<<"$output")
+    ((measured > 1048576 && measured < 1000 * 1024 * 1048576)) || fail "$real: $output"
+    "$BTRFS" subvolume delete "$MNT/long" "$MNT/long-1" "$MNT/long-2" >/dev/null
+}
+
+@test "--estimate --raw prints one number, for pv, and warns of an incremental stream that is larger than a full one" {
     run -0 --separate-stderr send_reada --estimate "$MNT/stranger-1"
-    [[ $output =~ ^[0-9.]+[KMGT]?i?B$ ]] || fail "$output"
+    [[ $output =~ ^"Full: "$SIZE$ ]] || fail "$output"
     [ -z "$stderr" ]
+    run -0 --separate-stderr send_reada --estimate --raw "$MNT/second"
+    [ "$output" = "$(bytes_of "$MNT/second")" ] || fail "$output"
     run -0 --separate-stderr send_reada --estimate --raw -p "$MNT/first" "$MNT/second"
     [[ $output =~ ^[0-9]+$ ]] || fail "$output"
     [ -z "$stderr" ]
@@ -267,6 +356,16 @@ expect_estimate() {
     bytes=$(json '.["send-reada"].top | tojson')
     run -0 send_reada_json --top 2 "$MNT/sizes-1"
     expect_json '.["send-reada"].top | tojson' "$bytes"
+}
+
+@test "a stream without data has no rate in bytes" {
+    run -0 send_reada "$MNT/first"
+    expect_line 'Pass +Elapsed +Commands/s +Reads +Read +Mean read +In flight +Busy'
+    run -0 send_reada --data "$MNT/first"
+    expect_line 'Pass +Elapsed +Commands/s +Reads +Read +Mean read +In flight +Busy +Stream/s'
+    expect_line "1( +[^ ]+){7} +$SIZE"
+    run -0 send_reada_json "$MNT/first"
+    expect_json '.["send-reada"].passes[0].stream_bytes_per_second > 0' true
 }
 
 # -- the devices --
@@ -384,7 +483,8 @@ expect_error() {
 }
 
 @test "what cannot be sent" {
-    expect_error "subvolume is not read-only: '$MNT/source'" "$MNT/source"
+    expect_error "subvolume is not read-only: '$MNT/source'; make a snapshot, and send that: \
+btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     expect_error "not a subvolume: '$MNT/directory'" "$MNT/directory"
     expect_error "not a subvolume: '$MNT/first/deep'" "$MNT/first/deep"
     expect_error "cannot open '$MNT/missing': No such file or directory" "$MNT/missing"
@@ -397,6 +497,20 @@ expect_error() {
     [ "$stderr" = "ERROR: the top level of a filesystem cannot be sent: '$MNT'" ] || fail "$stderr"
     run -1 --separate-stderr send_reada_json "$MNT/missing"
     expect_json '.["send-reada"]' null
+}
+
+@test "the command that a writable subvolume asks for makes what can be sent" {
+    local name command
+
+    for name in plain $'it\'s $(false) "x"' $'new\nline \377'; do
+        "$BTRFS" subvolume create "$MNT/$name" >/dev/null
+        run -1 --separate-stderr send_reada "$MNT/$name/"
+        command=${stderr#*; make a snapshot, and send that: }
+        [[ $command == "btrfs subvolume snapshot -r "* ]] || fail "$stderr"
+        bash -c "$command" >/dev/null
+        run -0 send_reada "$MNT/$name/snapshot"
+        "$BTRFS" subvolume delete "$MNT/$name/snapshot" "$MNT/$name" >/dev/null
+    done
 }
 
 @test "ext4" {
@@ -444,6 +558,12 @@ expect_error() {
     expect_error "invalid value for --passes: '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
     expect_error "invalid value for --top: '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
     expect_error "--estimate cannot be combined with --data, --cold, --passes, --top or --decode" --estimate --data "$MNT/first"
+    expect_error "--rate needs --estimate" --rate 1M "$MNT/first"
+    expect_error "--rate needs --estimate" --rate measure --decode x
+    for rate in 0 0K x 1X -1 '' 99999999999999999999 measures; do
+        expect_error "invalid value for --rate: '$rate' (expected bytes per second, such as 100M, or measure)" \
+            --estimate --rate "$rate" "$MNT/first"
+    done
     expect_error "--decode cannot be combined with a subvolume" --decode x "$MNT/first"
     expect_error "--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, --cold or --passes" \
         --decode x --cold

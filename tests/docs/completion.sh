@@ -181,6 +181,7 @@ expect completes 'btrfs-fastpath send-reada --proto=' 0 1 2 3
 expect completes 'btrfs-fastpath send-reada --decode da' data.img
 expect completes 'btrfs-fastpath send-reada -p d' directory
 expect completes 'btrfs-fastpath send-reada d' data.img directory
+expect completes 'btrfs-fastpath send-reada --rate=m' measure
 expect completes 'btrfs-fastpath send-reada --top '
 expect completes 'btrfs-fastpath stat --che' --check
 expect completes 'btrfs-fastpath status d' data.img directory

@@ -75,6 +75,7 @@ nocow-check --size
 nocow-check --seconds
 log-stats --files
 send-reada --proto
+send-reada --rate
 send-reada --top
 END
         run -1 --separate-stderr "$FASTPATH" fiemap-shared --sync="$odd" "$MNT"

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include "base/clock.h"
+#include "base/duration.h"
+#include "test.h"
+
+#define SECOND NANOSECONDS_PER_SECOND
+
+static void test_durations(void **state)
+{
+	static const struct {
+		uint64_t nanoseconds;
+		const char *text;
+	} cases[] = {
+		{ 0, "0ns" },
+		{ 1500000, "1.50ms" },
+		{ SECOND / 1000 * 999, "999.00ms" },
+		{ SECOND, "1s" },
+		{ SECOND + SECOND / 2 - 1, "1s" },
+		{ SECOND + SECOND / 2, "2s" },
+		{ 59 * SECOND, "59s" },
+		{ 59 * SECOND + SECOND / 2, "1min" },
+		{ 61 * SECOND, "1min 1s" },
+		{ 3599 * SECOND, "59min 59s" },
+		{ 3599 * SECOND + SECOND / 2, "1h" },
+		{ 3600 * SECOND, "1h" },
+		{ 3629 * SECOND, "1h" },
+		{ 3630 * SECOND, "1h 1min" },
+		{ 4980 * SECOND, "1h 23min" },
+		{ 86369 * SECOND, "23h 59min" },
+		{ 86370 * SECOND, "1d" },
+		{ 183600 * SECOND, "2d 3h" },
+		{ 10 * 86400 * SECOND, "10d" },
+		{ UINT64_MAX, "213504d" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char text[UNITS_TEXT_SIZE];
+
+		assert_string_equal(format_duration(text, cases[i].nanoseconds), cases[i].text);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_durations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
