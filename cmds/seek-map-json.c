@@ -92,6 +92,20 @@ static void json_figures(struct json_writer *json, const char *key, const struct
 	json_end_object(json);
 }
 
+static void json_quartiles(struct json_writer *json, const char *key,
+			   const struct quartiles *quartiles)
+{
+	if (!quartiles) {
+		json_add_null(json, key);
+		return;
+	}
+	json_begin_object(json, key);
+	json_add_uint(json, "low", quartiles->low);
+	json_add_uint(json, "median", quartiles->median);
+	json_add_uint(json, "high", quartiles->high);
+	json_end_object(json);
+}
+
 static int add_timing(struct report *report, const struct timing *timing)
 {
 	struct json_writer *json = &report->files->json;
@@ -99,6 +113,11 @@ static int add_timing(struct report *report, const struct timing *timing)
 	json_figures(json, "latency_ns", timing, WALK_WARM);
 	json_figures(json, "cold_latency_ns", timing, WALK_COLD);
 	json_figures(json, "reopened_latency_ns", timing, WALK_REOPENED);
+	json_quartiles(json, "reopened_percent",
+		       timing && timing->measured[WALK_REOPENED] &&
+				       timing->figures[WALK_REOPENED].calls ?
+			       &timing->reopened_percent :
+			       NULL);
 	if (timing && timing->figures[WALK_WARM].total)
 		json_add_uint(json, "calls_per_second",
 			      latency_calls_per_second(&timing->figures[WALK_WARM]));
@@ -112,6 +131,42 @@ static void add_counters(struct report *report, const struct counter_delta *delt
 {
 	if (delta)
 		counter_delta_report(delta, &report->files->json);
+}
+
+/* -- whether the kernel is slow: --verdict -- */
+
+static void json_helps(struct json_writer *json, const struct verdict *verdict)
+{
+	enum seek_help help = verdict_help(verdict);
+
+	if (help == SEEK_HELP_UNKNOWN)
+		json_add_null(json, "seek_cache_helps");
+	else
+		json_add_bool(json, "seek_cache_helps", help == SEEK_HELP_YES);
+}
+
+static void add_verdict(struct report *report, const struct verdict *verdict)
+{
+	struct json_writer *json = &report->files->json;
+	const struct seek_verdict *seek;
+	bool known;
+
+	if (!verdict) {
+		json_add_null(json, "verdict");
+		return;
+	}
+	seek = &verdict->seek;
+	known = seek->sample_count;
+	json_begin_object(json, "verdict");
+	json_add_string(json, "state", seek_state_name(seek->state));
+	json_add_uint(json, "sample_count", seek->sample_count);
+	json_add_known_uint(json, "call_ns", known, seek->median.call_ns);
+	json_add_known_uint(json, "start_call_ns", known, seek->median.start_ns);
+	json_add_known_uint(json, "end_call_ns", known, seek->median.end_ns);
+	json_quartiles(json, "growth_percent", known ? &seek->growth_percent : NULL);
+	json_add_string(json, "seek_cache", feature_state_name(verdict->seek_cache.state));
+	json_helps(json, verdict);
+	json_end_object(json);
 }
 
 /* -- whether it is true: --check -- */
@@ -203,6 +258,7 @@ const struct report_ops seek_map_json = {
 	.calls = add_calls,
 	.timing = add_timing,
 	.counters = add_counters,
+	.verdict = add_verdict,
 	.no_check = no_check,
 	.begin_check = begin_check,
 	.disagreement = add_disagreement,

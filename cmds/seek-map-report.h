@@ -6,8 +6,11 @@
 #include <stdint.h>
 
 #include "base/latency.h"
+#include "base/quartiles.h"
+#include "probe/feature-status.h"
 #include "seek/extent-kind.h"
 #include "seek/seek-iter.h"
+#include "seek/seek-verdict.h"
 #include "ui/block-map.h"
 #include "ui/counter-delta.h"
 #include "ui/file-options.h"
@@ -27,6 +30,7 @@ struct arguments {
 	bool cold;
 	bool reopen;
 	uint64_t repeat;
+	bool verdict;
 	bool check;
 	bool check_data;
 };
@@ -49,6 +53,8 @@ struct timing {
 	/* medians; MEASURED is false for walks that no option asks for or that are impossible */
 	struct latency_figures figures[WALK_COUNT];
 	bool measured[WALK_COUNT];
+	/* the time of a reopened walk in percent of the warm walk before it, pair by pair */
+	struct quartiles reopened_percent;
 	/* all warm walks together */
 	struct latency spread;
 	/* of the first warm walk */
@@ -56,6 +62,17 @@ struct timing {
 	/* of the current walk */
 	struct latency latency;
 };
+
+/* The judgement of --verdict, and whether the kernel has the feature that makes seeks fast. */
+struct verdict {
+	struct seek_verdict seek;
+	struct feature_status seek_cache;
+};
+
+enum seek_help { SEEK_HELP_UNKNOWN, SEEK_HELP_NO, SEEK_HELP_YES };
+
+/* Whether another kernel, with seek-cache, would make the file's calls faster. */
+enum seek_help verdict_help(const struct verdict *verdict);
 
 /* A segment, or with --fiemap and --check a part of a segment that has one kind. */
 struct part {
@@ -106,6 +123,7 @@ struct report_ops {
 	void (*calls)(struct report *report, uint64_t calls);
 	int (*timing)(struct report *report, const struct timing *timing);
 	void (*counters)(struct report *report, const struct counter_delta *delta);
+	void (*verdict)(struct report *report, const struct verdict *verdict);
 
 	/* in place of the check: no option asks for it, or an earlier check failed */
 	void (*no_check)(struct report *report, enum check_kind kind);

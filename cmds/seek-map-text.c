@@ -23,6 +23,9 @@ static const struct table_column segment_columns[] = {
 	{ "Extent", 8, true },
 };
 
+/* Of this many pairs of walks the middle half says something. */
+#define PAIRS_MIN 5
+
 #define SEGMENT_COLUMN_COUNT (sizeof(segment_columns) / sizeof(segment_columns[0]))
 
 static const struct table_column timing_columns[] = {
@@ -171,10 +174,21 @@ static int print_walks(const struct timing *timing)
 	return table_flush(table);
 }
 
+/* What one pair of walks says depends on what else the machine did. */
+static void print_ratio(const struct quartiles *percent, uint64_t pair_count)
+{
+	printf("A new descriptor for each call takes %.2f times as long", percent->median / 100.0);
+	if (pair_count < PAIRS_MIN)
+		printf(", by too few walks: use --repeat\n");
+	else
+		printf(", %.2f to %.2f in half of the pairs%s\n", percent->low / 100.0,
+		       percent->high / 100.0,
+		       percent->low <= 100 && percent->high >= 100 ? ": no clear difference" : "");
+}
+
 static int print_timing(struct report *report, const struct timing *timing)
 {
 	uint64_t repeat = report->arguments->repeat;
-	const struct latency_figures *warm, *reopened;
 	int ret;
 
 	if (!timing)
@@ -183,14 +197,11 @@ static int print_timing(struct report *report, const struct timing *timing)
 	if (ret < 0)
 		return ret;
 
-	warm = &timing->figures[WALK_WARM];
-	reopened = &timing->figures[WALK_REOPENED];
 	if (repeat > 1)
 		printf("Warm%s: medians of %" PRIu64 " walks\n",
 		       timing->measured[WALK_REOPENED] ? " and reopened" : "", repeat);
-	if (timing->measured[WALK_REOPENED] && warm->total)
-		printf("A new descriptor for each call takes %.2f times as long\n",
-		       (double)reopened->total / warm->total);
+	if (timing->measured[WALK_REOPENED] && timing->figures[WALK_WARM].total)
+		print_ratio(&timing->reopened_percent, repeat);
 	return report->arguments->histogram ? histogram_print(&timing->spread, "Calls") : 0;
 }
 
@@ -199,6 +210,59 @@ static void print_counters(struct report *report, const struct counter_delta *de
 	(void)report;
 	if (delta)
 		counter_delta_report(delta, NULL);
+}
+
+/* -- whether the kernel is slow: --verdict -- */
+
+static void print_seek_cache(const struct verdict *verdict)
+{
+	const struct feature_status *status = &verdict->seek_cache;
+	bool is_slow = verdict->seek.state == SEEK_SLOW;
+
+	if (status->state == FEATURE_ABSENT)
+		puts(is_slow ?
+			     "Seek-cache: absent; it helps here, see btrfs-fastpath-kernel(7)" :
+			     "Seek-cache: absent; calls can get slow when the file is read or written");
+	else if (!is_slow)
+		return;
+	else if (status->state == FEATURE_UNKNOWN)
+		puts("Seek-cache: unknown; see btrfs-fastpath status --measure");
+	else if (status->evidence == FEATURE_BY_LIST)
+		puts("Seek-cache: present; it does not help here");
+	else
+		puts("Seek-cache: present as in mainline, which stays slow if much data is not on "
+		     "disk yet: sync the file");
+}
+
+static void print_verdict(struct report *report, const struct verdict *verdict)
+{
+	const struct seek_verdict *seek;
+	double low, middle, high;
+	char call[UNITS_TEXT_SIZE];
+
+	(void)report;
+	if (!verdict)
+		return;
+	seek = &verdict->seek;
+	low = seek->growth_percent.low / 100.0;
+	middle = seek->growth_percent.median / 100.0;
+	high = seek->growth_percent.high / 100.0;
+	format_time(call, seek->median.call_ns);
+	if (!seek->sample_count)
+		puts("Verdict: inconclusive: there was nothing to measure");
+	else if (seek->state == SEEK_FINE)
+		printf("Verdict: a call costs %s and does not grow with the file: "
+		       "not the kernel's seek problem\n",
+		       call);
+	else if (seek->state == SEEK_SLOW)
+		printf("Verdict: a call costs %s, at the start of the file %.1f times as much as "
+		       "at its end: the kernel's seek problem\n",
+		       call, middle);
+	else
+		printf("Verdict: inconclusive: a call costs %s, at the start of the file %.1f to "
+		       "%.1f times as much as at its end\n",
+		       call, low, high);
+	print_seek_cache(verdict);
 }
 
 /* -- whether it is true: --check -- */
@@ -316,6 +380,7 @@ const struct report_ops seek_map_text = {
 	.calls = print_calls,
 	.timing = print_timing,
 	.counters = print_counters,
+	.verdict = print_verdict,
 	.no_check = begin_check,
 	.begin_check = begin_check,
 	.disagreement = print_disagreement,

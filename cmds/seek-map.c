@@ -9,9 +9,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/mul-div.h"
 #include "base/saturating-add.h"
 #include "commands.h"
 #include "seek-map-check.h"
+#include "seek-map-verdict.h"
 #include "seek-map.h"
 #include "ui/message.h"
 #include "ui/progress.h"
@@ -30,6 +32,7 @@ enum {
 	OPTION_COLD,
 	OPTION_REOPEN,
 	OPTION_REPEAT,
+	OPTION_VERDICT,
 	OPTION_CHECK,
 };
 
@@ -46,6 +49,8 @@ static const struct argp_option option_list[] = {
 	{ "check", OPTION_CHECK, "data", OPTION_ARG_OPTIONAL,
 	  "Check whether FIEMAP agrees; with data, also whether holes read as zeros", 1 },
 	{ NULL, 0, NULL, 0, "How long it takes:", 2 },
+	{ "verdict", OPTION_VERDICT, NULL, 0,
+	  "Say whether lseek is slow here because of the kernel, and whether seek-cache helps", 2 },
 	{ "timing", OPTION_TIMING, NULL, 0, "Print how long the lseek calls take", 2 },
 	{ "histogram", OPTION_HISTOGRAM, NULL, 0,
 	  "Like --timing, and also print a histogram of the times", 2 },
@@ -90,7 +95,7 @@ static error_t check_arguments(const struct arguments *arguments)
 		return EINVAL;
 	}
 	if (arguments->fiemap || arguments->map || arguments->summarize || arguments->timing ||
-	    arguments->check) {
+	    arguments->verdict || arguments->check) {
 		error("--qemu cannot be combined with other reports");
 		return EINVAL;
 	}
@@ -131,6 +136,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_REPEAT:
 		arguments->timing = true;
 		return parse_count("--repeat", text, REPEAT_MAX, &arguments->repeat);
+	case OPTION_VERDICT:
+		arguments->verdict = true;
+		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->files;
 		state->child_inputs[1] = arguments->global;
@@ -157,7 +165,7 @@ static const struct argp argp = {
 
 bool seek_map_wants_details(const struct arguments *arguments)
 {
-	return !arguments->summarize || arguments->timing || arguments->map;
+	return !arguments->summarize || arguments->timing || arguments->verdict || arguments->map;
 }
 
 static void count_file(struct scan *scan, const struct sums *sums)
@@ -252,6 +260,21 @@ static int time_rounds(const struct details *details, struct timing *timing,
 	return 0;
 }
 
+/* Pair by pair, since the two walks of a pair have the same load beside them. */
+static int compare_rounds(const struct latency_figures *warm,
+			  const struct latency_figures *reopened, size_t count,
+			  struct quartiles *ret_percent)
+{
+	CLEANUP_FREE uint64_t *percents = calloc(count, sizeof(*percents));
+
+	if (!percents)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		percents[i] = warm[i].total ? mul_div(reopened[i].total, 100, warm[i].total) : 100;
+	*ret_percent = quartiles_of(percents, count);
+	return 0;
+}
+
 static int measure(const struct details *details, struct timing *timing)
 {
 	const struct arguments *arguments = details->scan->arguments;
@@ -274,6 +297,8 @@ static int measure(const struct details *details, struct timing *timing)
 	if (ret == 0 && reopened)
 		ret = latency_figures_median(reopened, arguments->repeat,
 					     &timing->figures[WALK_REOPENED]);
+	if (ret == 0 && reopened)
+		ret = compare_rounds(warm, reopened, arguments->repeat, &timing->reopened_percent);
 	timing->measured[WALK_WARM] = true;
 	timing->measured[WALK_REOPENED] = arguments->reopen;
 	return ret;
@@ -397,6 +422,7 @@ static int report_findings(struct details *details)
 	report->ops->changed(report, details->changed);
 	report->ops->calls(report, details->sums.calls);
 	ret = report_timing(details);
+	report->ops->verdict(report, details->scan->arguments->verdict ? &details->verdict : NULL);
 	if (ret == 0)
 		ret = seek_map_report_check(details);
 	report->ops->map(report);
@@ -437,6 +463,8 @@ static int report_opened_file(struct details *details)
 	/* Before anything else looks at the file, and warms what is to be timed cold. */
 	if (scan->timing)
 		ret = measure(details, scan->timing);
+	if (ret == 0 && scan->arguments->verdict)
+		ret = seek_map_judge(details);
 	if (ret == 0)
 		ret = report->ops->begin_file(report, details->path, details->size);
 	if (ret < 0)
@@ -513,6 +541,8 @@ static int prepare(void *data)
 	const struct arguments *arguments = scan->arguments;
 	int ret = 0;
 
+	if (arguments->verdict)
+		seek_map_prepare_verdict(scan);
 	if (arguments->fiemap || arguments->check)
 		ret = fiemap_iter_new(&scan->iter);
 	if (ret == 0 && arguments->check)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "fs/fiemap.h"
+#include "probe/feature-status.h"
 #include "seek-map-report.h"
 #include "seek/extent-kind.h"
 #include "seek/seek-iter.h"
@@ -21,6 +22,8 @@ struct scan {
 	/* with --check: looks again at differences */
 	struct fiemap_iter *second_iter;
 	struct timing *timing;
+	/* with --verdict: whether the kernel has this feature */
+	struct feature_status seek_cache;
 };
 
 /* The state for one file. */
@@ -36,6 +39,8 @@ struct details {
 	bool changed;
 	/* with --fiemap */
 	struct kind_walk kinds;
+	/* with --verdict */
+	struct verdict verdict;
 };
 
 /* Starts a walk over this range of the file. */

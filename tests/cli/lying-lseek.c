@@ -6,10 +6,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../large-file.h"
@@ -27,9 +29,25 @@ static void grow(int fd)
 		abort();
 }
 
-/* WAS_AT is where the descriptor's last call led, 0 if there was none. */
-static off_t lie(const char *how, off_t was_at, off_t offset, int whence, off_t truth)
+/* Whether WHICH names OFFSET: the start, the last byte of the file (end), or all. */
+static bool is_place(const char *which, int fd, off_t offset)
 {
+	struct stat status;
+
+	if (strcmp(which, "start") == 0)
+		return offset == 0;
+	if (strcmp(which, "all") == 0)
+		return true;
+	return fstat(fd, &status) == 0 && offset == status.st_size - 1;
+}
+
+/* WAS_AT is where the descriptor's last call led, 0 if there was none. */
+static off_t lie(const char *how, int fd, off_t was_at, off_t offset, int whence, off_t truth)
+{
+	if (strncmp(how, "slow-at-", 8) == 0 && is_place(how + 8, fd, offset))
+		usleep(1000);
+	if (strcmp(how, "move-at-end") == 0 && is_place("end", fd, offset))
+		return offset + 1;
 	if (strcmp(how, "no-data") == 0 && whence == SEEK_DATA) {
 		errno = ENXIO;
 		return -1;
@@ -66,5 +84,5 @@ off_t __wrap_lseek(int fd, off_t offset, int whence)
 	calls++;
 	if (strcmp(how, "grow") == 0 && calls >= first && calls <= last)
 		grow(fd);
-	return calls < first || calls > last ? truth : lie(how, was_at, offset, whence, truth);
+	return calls < first || calls > last ? truth : lie(how, fd, was_at, offset, whence, truth);
 }

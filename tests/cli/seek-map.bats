@@ -312,12 +312,16 @@ TIME='[0-9.]+(ns|us|ms|s)'
         and .p99 <= .max and .total >= 4 * .min and .total <= 4 * .max)' true
 }
 
+RATIO='[0-9]+[.][0-9][0-9]'
+
 @test "--reopen adds a walk and says how the two compare" {
     run -0 seek_map -s --reopen --repeat 3 "$MNT/quarters"
     expect_line "warm +4( +$TIME){6} +[0-9]+"
     expect_line "reopened +4( +$TIME){6} +[0-9]+"
     expect_line "Warm and reopened: medians of 3 walks"
-    expect_line "A new descriptor for each call takes [0-9]+[.][0-9][0-9] times as long"
+    expect_line "A new descriptor for each call takes [0-9]+[.][0-9][0-9] times as long, by too few walks: use --repeat"
+    run -0 seek_map -s --reopen --repeat 5 "$MNT/quarters"
+    expect_line "A new descriptor for each call takes $RATIO times as long, $RATIO to $RATIO in half of the pairs(: no clear difference)?"
     run -0 seek_map_json --reopen "$MNT/quarters"
     expect_json '.["seek-map"][0] | .reopened_latency_ns.total > 0 and .latency_ns.total > 0' true
     # four calls of the warm walk, then four of this one
@@ -327,7 +331,7 @@ TIME='[0-9.]+(ns|us|ms|s)'
 
 # ratio: how many hundredths of the warm walk's time the other one takes
 ratio() {
-    sed -n 's/^A new descriptor for each call takes \([0-9]*\)[.]\([0-9][0-9]\) times as long$/\1\2/p' <<<"$output"
+    sed -n 's/^A new descriptor for each call takes \([0-9]*\)[.]\([0-9][0-9]\) times as long.*/\1\2/p' <<<"$output"
 }
 
 @test "--reopen tells which of the two is slower" {
@@ -335,6 +339,119 @@ ratio() {
     [ "$((10#$(ratio)))" -gt 200 ] || fail "$output"
     run -0 lying slow:1:4 seek-map -s --reopen "$MNT/quarters"
     [ "$((10#$(ratio)))" -lt 50 ] || fail "$output"
+}
+
+@test "--reopen compares pair by pair, and says where that tells nothing" {
+    run -0 --separate-stderr lying slow:5:8 --format json seek-map -s --reopen --repeat 5 "$MNT/quarters"
+    expect_json '.["seek-map"][0].reopened_percent | .low > 0 and .low <= .median and .median <= .high and .high < 10000' true
+    run -0 lying slow:1:32 seek-map -s --reopen --repeat 5 "$MNT/quarters"
+    expect_line "A new descriptor for each call takes $RATIO times as long, $RATIO to $RATIO in half of the pairs(: no clear difference)?"
+    run -0 seek_map_json -s --timing "$MNT/quarters"
+    expect_json '.["seek-map"][0].reopened_percent' null
+    run -0 seek_map_json -s --reopen "$MNT/empty"
+    expect_json '.["seek-map"][0].reopened_percent' null
+}
+
+# -- whether the kernel is slow --
+
+# judged STATE: the last run's verdict, and that its figures say the same by the bounds in the manual page
+judged() {
+    local state
+
+    state=$(json '.["seek-map"][0].verdict.state')
+    [[ $state =~ ^($1)$ ]] || fail "not $1: $output"
+    expect_json '.["seek-map"][0].verdict | .growth_percent.low <= .growth_percent.median
+        and .growth_percent.median <= .growth_percent.high and .sample_count >= 5 and .sample_count <= 9
+        and ([.call_ns, .start_call_ns, .end_call_ns] | all(. > 0))' true
+    expect_json '.["seek-map"][0].verdict | if .growth_percent.low > 400 then "slow"
+        elif .growth_percent.low >= 25 and .growth_percent.high < 200 then "fine" else "inconclusive" end' "$state"
+    expect_json '.["seek-map"][0].verdict.seek_cache | IN("present", "absent", "unknown")' true
+}
+
+VERDICT="(a call costs $TIME and does not grow with the file: not the kernel's seek problem"
+VERDICT+="|a call costs $TIME, at the start of the file [0-9]+[.][0-9] times as much as at its end: the kernel's seek problem"
+VERDICT+="|inconclusive: a call costs $TIME, at the start of the file [0-9]+[.][0-9] to [0-9]+[.][0-9] times as much as at its end)"
+
+@test "--verdict says what a call costs, and whether it grows with the file" {
+    local file
+
+    mkdir "$MNT/within"
+    # nothing writes it back for a while
+    python3 -c 'import os, sys
+fd = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+for offset in range(0, 4 << 20, 8192): os.pwrite(fd, b"x" * 4096, offset)' "$MNT/within/dirty"
+    for file in within/dirty quarters tiny holes; do
+        run -0 seek_map_json -s --verdict "$MNT/$file"
+        judged 'fine|slow|inconclusive'
+        run -0 seek_map -s --verdict "$MNT/$file"
+        expect_line "Verdict: $VERDICT"
+        run -0 seek_map -s "$MNT/$file"
+        refuse_line 'Verdict.*'
+    done
+    run -0 seek_map_json -s --timing "$MNT/quarters"
+    expect_json '.["seek-map"][0] | has("verdict") and .verdict == null' true
+}
+
+@test "--verdict tells the kernel's problem by the start and the end of the file" {
+    run -0 lying slow-at-start:1:9999 --format json seek-map -s --verdict "$MNT/quarters"
+    judged slow
+    expect_json '.["seek-map"][0].verdict | .start_call_ns >= 1000000 and .start_call_ns > 4 * .end_call_ns' true
+    run -0 lying slow-at-start:1:9999 seek-map -s --verdict "$MNT/quarters"
+    expect_line "Verdict: a call costs $TIME, at the start of the file [0-9]+[.][0-9] times as much as at its end: the kernel's seek problem"
+    # slow as such is not it, and the opposite is not known of any kernel
+    run -0 lying slow-at-all:1:9999 --format json seek-map -s --verdict "$MNT/quarters"
+    judged fine
+    run -0 lying slow-at-end:1:9999 --format json seek-map -s --verdict "$MNT/quarters"
+    judged inconclusive
+    # the whole file is judged
+    run -0 lying slow-at-start:1:9999 --format json seek-map -s --verdict --range 2M: "$MNT/quarters"
+    judged slow
+}
+
+# on_release RELEASE HOW: the verdict of a kernel of this release, that lies
+on_release() {
+    run -0 env RELEASE="$1" "$top_builddir/tests/cli/other-release-seek-map" "${@:2}" seek-map -s --verdict "$MNT/quarters"
+}
+
+@test "--verdict says whether seek-cache helps" {
+    [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
+    export SEEK_LIE=slow-at-start:1:9999
+    on_release 5.19.0
+    expect_line 'Seek-cache: absent; it helps here, see btrfs-fastpath-kernel[(]7[)]'
+    on_release 5.19.0 --format json
+    expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["absent",true]'
+    on_release 6.18.0
+    expect_line 'Seek-cache: present as in mainline, which stays slow if much data is not on disk yet: sync the file'
+    on_release 6.18.0 --format json
+    expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["present",false]'
+    on_release nonsense
+    expect_line 'Seek-cache: unknown; see btrfs-fastpath status --measure'
+    on_release nonsense --format json
+    expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["unknown",null]'
+
+    # equally slow everywhere, so that no noise counts
+    export SEEK_LIE=slow-at-all:1:9999
+    on_release 5.19.0
+    expect_line 'Seek-cache: absent; calls can get slow when the file is read or written'
+    on_release 5.19.0 --format json
+    expect_json '.["seek-map"][0].verdict | [.state, .seek_cache, .seek_cache_helps] | tojson' '["fine","absent",null]'
+    on_release 6.18.0
+    refuse_line 'Seek-cache.*'
+    on_release 6.18.0 --format json
+    expect_json '.["seek-map"][0].verdict | [.state, .seek_cache_helps] | tojson' '["fine",false]'
+    export SEEK_LIE=slow-at-end:1:9999
+    on_release 6.18.0 --format json
+    expect_json '.["seek-map"][0].verdict | [.state, .seek_cache_helps] | tojson' '["inconclusive",null]'
+}
+
+@test "--verdict without anything to measure, and on a kernel that fails" {
+    run -0 seek_map -s --verdict "$MNT/empty"
+    expect_line "Verdict: inconclusive: there was nothing to measure"
+    run -0 lying move-at-end:1:9999 --format json seek-map -s --verdict "$MNT/quarters"
+    expect_json '.["seek-map"][0].verdict | [.state, .sample_count, .call_ns, .growth_percent] | tojson' \
+        '["inconclusive",0,null,null]'
+    run -1 --separate-stderr lying broken:3:3 seek-map -s --verdict "$MNT/quarters"
+    [ "$stderr" = "ERROR: cannot map '$MNT/quarters': Input/output error" ] || fail "$stderr"
 }
 
 @test "--reopen of a file that was deleted" {
@@ -485,7 +602,7 @@ ratio() {
 
 @test "JSON has all promised keys for every combination of options" {
     local number options
-    local choices=(--fiemap --timing --histogram --reopen --check --check=data --map)
+    local choices=(--fiemap --timing --histogram --reopen --verdict --check --check=data --map)
 
     for ((number = 0; number < 1 << ${#choices[@]}; number++)); do
         options=()
@@ -516,6 +633,10 @@ ratio() {
                 and (([.segments[].length] | add // 0) == .size)
                 and has("latency_ns") and has("cold_latency_ns") and has("reopened_latency_ns")
                 and has("calls_per_second") and has("histogram") and has("changed")
+                and (if wants("--verdict") then .verdict | (.state | IN("fine", "slow", "inconclusive"))
+                    and has("call_ns") and has("seek_cache_helps") else has("verdict") and .verdict == null end)
+                and (if .calls > 0 and wants("--reopen") then .reopened_percent | all_uint(["low", "median", "high"])
+                    else .reopened_percent == null end)
                 and (if .calls > 0 and (wants("--timing") or wants("--histogram") or wants("--reopen"))
                     then .latency_ns | is_latency else .latency_ns == null end)
                 and (if .calls > 0 and wants("--reopen") then .reopened_latency_ns | is_latency

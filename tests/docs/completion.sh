@@ -149,6 +149,7 @@ expect completes 'btrfs-fastpath fiemap-shared data.img --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared -- --ti'
 expect completes 'btrfs-fastpath --format json fiemap-shared -- di' directory
 expect completes 'btrfs-fastpath seek-map --hi' --histogram
+expect completes 'btrfs-fastpath seek-map --ver' --verbose --verdict --version
 expect completes 'btrfs-fastpath seek-map --che' --check
 expect completes 'btrfs-fastpath seek-map --check=' data
 expect completes 'btrfs-fastpath seek-map --check d' data.img directory
