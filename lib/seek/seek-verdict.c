@@ -8,7 +8,7 @@
 #define SAMPLES_MIN 5
 /*
  * In a file of some hundred pieces a call costs 20 times as much at the start as at the end, on a
- * kernel with the problem, and on any other kernel 0.5 to 1.5 times as much.
+ * kernel with the problem, and on any other kernel 0.7 to 1 times as much.
  */
 #define FINE_BELOW 200
 #define SLOW_ABOVE 400
