@@ -14,7 +14,7 @@ enum module_state {
 	MODULE_STOCK,
 	/* built, but not activated */
 	MODULE_READY,
-	/* built and activated, but this machine would refuse it: the kernel's own one is loaded */
+	/* built and enabled, but this machine would refuse it: the kernel's own one is loaded */
 	MODULE_REFUSED,
 	/* it is what is loaded, in the initramfs too */
 	MODULE_ACTIVE,
