@@ -23,6 +23,12 @@ static const struct metric checksums_metric = {
 	.help = "Bytes of these files that have checksums, as far as this was asked.",
 };
 
+static const struct metric alarms_metric = {
+	.name = "btrfs_fastpath_nocow_alarms",
+	.type = METRIC_GAUGE,
+	.help = "Files that the check found.",
+};
+
 static int open_report(struct report *report)
 {
 	(void)report;
@@ -60,6 +66,8 @@ static int add_total(struct report *report, const struct nocow_sums *total, bool
 		add_reason(report->metrics, i, total->bytes[i]);
 	if (total->csum_asked_bytes)
 		metrics_add(report->metrics, &checksums_metric, NULL, total->csum_bytes);
+	if (report->verdicts)
+		metrics_add(report->metrics, &alarms_metric, NULL, report->alarm_count);
 	return 0;
 }
 

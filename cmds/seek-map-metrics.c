@@ -81,6 +81,12 @@ static void skip_calls(struct report *report, uint64_t calls)
 	(void)calls;
 }
 
+static void skip_verdict(struct report *report, const struct verdict *verdict)
+{
+	(void)report;
+	(void)verdict;
+}
+
 static void skip_counters(struct report *report, const struct counter_delta *delta)
 {
 	(void)report;
@@ -165,6 +171,7 @@ const struct report_ops seek_map_metrics = {
 	.changed = skip_changed,
 	.calls = skip_calls,
 	.timing = add_timing,
+	.verdict = skip_verdict,
 	.counters = skip_counters,
 	.no_check = skip_check,
 	.map = nothing,

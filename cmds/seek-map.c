@@ -84,8 +84,9 @@ static error_t check_arguments(const struct arguments *arguments)
 		return EINVAL;
 	}
 	if (arguments->global->metrics &&
-	    (arguments->check || arguments->fiemap || arguments->map || arguments->qemu)) {
-		error("metrics cannot be combined with --check, --fiemap, --map or --qemu");
+	    (arguments->check || arguments->fiemap || arguments->map || arguments->qemu ||
+	     arguments->verdict)) {
+		error("metrics cannot be combined with --check, --fiemap, --map, --qemu or --verdict");
 		return EINVAL;
 	}
 	if (!arguments->qemu)

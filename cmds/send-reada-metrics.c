@@ -52,8 +52,8 @@ void send_report_metrics(const struct send_report *report, struct metrics *metri
 
 	metrics_add(metrics, &stream_metric, labels,
 		    send_reading_estimated_bytes(&report->reading));
-	if (report->full_bytes)
-		metrics_add(metrics, &full_metric, labels, report->full_bytes);
+	if (report->forecast.is_made)
+		metrics_add(metrics, &full_metric, labels, report->forecast.full_bytes);
 	/* Of warm passes the last one: two samples cannot have the same labels. */
 	if (report->passes[0].cold)
 		add_pass(metrics, report->subvolume, &report->passes[0]);
