@@ -184,6 +184,23 @@ static enum native_match match_native(const struct native_help *help, const char
 	return btrfs_progs_help_match(help->text, help->length, word);
 }
 
+/* What btrfs-progs does not list itself: with a patch it can run our commands, and lists them. */
+static void list_ours(const struct native_help *native)
+{
+	const char *heading = "\nfrom " PACKAGE_NAME ", see btrfs-fastpath(8):\n\n";
+
+	for (size_t i = 0; i < command_count; i++) {
+		const char *name = command_name(&commands[i], CALLER_INSPECT);
+
+		if (!command_is_for(&commands[i], CALLER_INSPECT) ||
+		    match_native(native, name) == NATIVE_EXACT)
+			continue;
+		printf("%s    btrfs %s %s %s\n        %s\n", heading, group_name, name,
+		       commands[i].arguments, commands[i].summary);
+		heading = "";
+	}
+}
+
 static int show_help(char **argv)
 {
 	struct native_help native;
@@ -194,16 +211,7 @@ static int show_help(char **argv)
 	signal(SIGCHLD, SIG_DFL);
 	status = run_real(argv);
 
-	printf("\nfrom %s, see btrfs-fastpath(8):\n\n", PACKAGE_NAME);
-	for (size_t i = 0; i < command_count; i++) {
-		const char *name = command_name(&commands[i], CALLER_INSPECT);
-
-		if (!command_is_for(&commands[i], CALLER_INSPECT) ||
-		    match_native(&native, name) == NATIVE_EXACT)
-			continue;
-		printf("    btrfs %s %s %s\n        %s\n", group_name, name, commands[i].arguments,
-		       commands[i].summary);
-	}
+	list_ours(&native);
 	written = standard_output_finish(STATUS_OK);
 	return status ? status : written;
 }

@@ -101,6 +101,7 @@ make_there() {
 @test "make uninstall leaves no file, and no folder that is ours alone" {
     make_there install
     find installed -type d -name btrfs-fastpath | grep -q /doc/
+    [ -L installed/usr/local/libexec/btrfs-progs/btrfs-inspect-internal-seek-map ]
     [ -x installed/usr/libexec/btrfs-fastpath/bin/btrfs ]
     make_there uninstall
     [ -z "$(find installed ! -type d)" ]
@@ -108,9 +109,27 @@ make_there() {
 
     # nor what somebody else has put there
     make_there install
-    touch installed/usr/libexec/btrfs-fastpath/other
+    touch installed/usr/libexec/btrfs-fastpath/other installed/usr/local/libexec/btrfs-progs/other
     make_there uninstall
-    [ "$(find installed ! -type d)" = installed/usr/libexec/btrfs-fastpath/other ]
+    [ "$(find installed ! -type d | sort)" = "$(printf '%s\n' installed/usr/{libexec/btrfs-fastpath,local/libexec/btrfs-progs}/other)" ]
+}
+
+# inspect_commands PROGRAM: those that its help of btrfs inspect lists
+inspect_commands() {
+    (exec -a btrfs-inspect-internal-help "$1") | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx help
+}
+
+@test "make install makes a link for each command of btrfs inspect, also a second time" {
+    local folder=installed/usr/local/libexec/btrfs-progs count
+
+    make_there install
+    count=$(inspect_commands installed/usr/local/bin/btrfs-fastpath | wc -l)
+    [ "$count" -eq 6 ]
+    diff <(find "$folder" -type l -printf '%f\n' | sort) \
+        <(inspect_commands installed/usr/local/bin/btrfs-fastpath | sed 's/^/btrfs-inspect-internal-/' | sort)
+    make_there install
+    [ "$(readlink "$folder/btrfs-inspect-internal-seek-map")" = ../../bin/btrfs-fastpath ]
+    "$folder/btrfs-inspect-internal-seek-map" --help | grep -q '^Usage: btrfs inspect seek-map'
 }
 
 @test "make dist says that it needs xz, before it makes a tarball" {

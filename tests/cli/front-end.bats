@@ -335,6 +335,10 @@ our_names() {
     [ "$output" = "native: -q i fiem" ]
     run -0 with_program "$PWD/fake" "$FRONT_END" inspect --help
     [ "$(grep -c 'btrfs inspect-internal fiemap-shared' <<<"$output")" = 1 ]
+    # as a btrfs-progs with the patch in contrib/btrfs-progs
+    program_with fake fiemap-shared seek-map log-stats nocow-check send-reada fastpath-status
+    run -0 with_program "$PWD/fake" "$FRONT_END" inspect --help
+    refuse_line 'from btrfs-fastpath.*'
 }
 
 @test "a native subcommand with the prefix wins, but not over our whole name" {
