@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/pipeline.h"
 #include "fiemap-shared-batch.h"
+#include "fiemap-shared-space.h"
 #include "ui/progress.h"
 
 #define FILES_PER_BATCH 256
@@ -20,6 +21,12 @@ struct job {
 	struct failure failure;
 	struct stat status;
 	struct sharing sharing;
+	struct space_answer space;
+};
+
+struct worker {
+	struct fiemap_iter *iter;
+	struct space_reader *reader;
 };
 
 struct batch {
@@ -32,7 +39,7 @@ struct batch {
 };
 
 static struct failure summarize_file(struct job *job, const struct batch *batch,
-				     struct fiemap_iter *iter)
+				     struct worker *worker)
 {
 	struct scan *scan = batch->scan;
 	const struct arguments *arguments = scan->arguments;
@@ -43,10 +50,14 @@ static struct failure summarize_file(struct job *job, const struct batch *batch,
 	failure = file_visit_open(batch->walk, &job->file, &fd, &job->status);
 	if (failure.action)
 		return failure;
-	ret = sharing_of_file(iter, fd, arguments->files.range, arguments->fiemap_flags, scan->set,
-			      &job->sharing);
+	ret = sharing_of_file(worker->iter, fd, arguments->files.range, arguments->fiemap_flags,
+			      scan->set, &job->sharing);
 	if (ret < 0)
 		return (struct failure){ "cannot map the extents of", ret };
+	fiemap_shared_space_ask(scan, worker->reader, fd, &job->status, &job->space);
+	ret = fiemap_shared_space_name(scan, &job->file, fd, &job->status);
+	if (ret < 0)
+		return (struct failure){ "cannot report", ret };
 	return NO_FAILURE;
 }
 
@@ -62,16 +73,18 @@ static void summarize_batch(void *item, void *worker)
 	}
 }
 
-static void report_summary(struct scan *scan, const char *path, const struct sharing *sharing)
+static void report_summary(struct scan *scan, const struct job *job)
 {
+	const struct file_space *space = fiemap_shared_space_count(scan, job->file.path,
+								   &job->space);
 	struct report *report = &scan->report;
 	int ret;
 
-	fiemap_shared_count_file(scan, sharing);
+	fiemap_shared_count_file(scan, &job->sharing);
 	if (scan->arguments->summarize)
 		return;
-	ret = scan->rows ? row_sort_add(scan->rows, path, sharing) :
-			   report->ops->summary(report, path, sharing);
+	ret = scan->rows ? fiemap_shared_keep_row(scan, job->file.path, &job->sharing, space) :
+			   report->ops->summary(report, job->file.path, &job->sharing, space);
 	if (ret < 0)
 		fiemap_shared_complain_no_memory(scan);
 }
@@ -90,7 +103,7 @@ static void report_job(struct scan *scan, const struct job *job)
 	if (ret < 0)
 		fiemap_shared_complain_no_memory(scan);
 	else if (ret)
-		report_summary(scan, job->file.path, &job->sharing);
+		report_summary(scan, job);
 }
 
 static void report_batch(void *item, void *data)
@@ -109,14 +122,32 @@ static void report_batch(void *item, void *data)
 			      scan->total.extent_count);
 }
 
-static int worker_new(void **ret_worker)
+static void worker_free(void *data)
 {
-	return fiemap_iter_new((struct fiemap_iter **)ret_worker);
+	struct worker *worker = data;
+
+	fiemap_iter_free(worker->iter);
+	space_reader_free(worker->reader);
+	free(worker);
 }
 
-static void worker_free(void *worker)
+static int worker_new(void **ret_worker)
 {
-	fiemap_iter_free(worker);
+	struct worker *worker = calloc(1, sizeof(*worker));
+	int ret;
+
+	if (!worker)
+		return -ENOMEM;
+	ret = fiemap_iter_new(&worker->iter);
+	if (ret == 0)
+		ret = space_reader_new(&worker->reader);
+	if (ret < 0) {
+		worker_free(worker);
+		return ret;
+	}
+
+	*ret_worker = worker;
+	return 0;
 }
 
 static const struct pipeline_ops summary_ops = {

@@ -30,13 +30,20 @@ static void json_sharing(struct json_writer *json, const struct sharing *sharing
 	json_add_uint(json, "delalloc_bytes", sharing->delalloc_bytes);
 }
 
-static int add_summary(struct report *report, const char *path, const struct sharing *sharing)
+static void json_space(struct json_writer *json, const struct file_space *space)
+{
+	json_add_known_uint(json, "disk_bytes", space, space ? space->disk_bytes : 0);
+}
+
+static int add_summary(struct report *report, const char *path, const struct sharing *sharing,
+		       const struct file_space *space)
 {
 	struct json_writer *json = &report->files->json;
 
 	json_begin_object(json, NULL);
 	json_add_name(json, "path", path);
 	json_sharing(json, sharing);
+	json_space(json, space);
 	json_add_null(json, "extents");
 	json_add_null(json, "decisions");
 	json_add_null(json, "timing");
@@ -198,10 +205,12 @@ static int end_owners(struct report *report, bool complete)
 
 /* -- the end of a file, and of all -- */
 
-static int add_sums(struct report *report, const char *path, const struct sharing *sharing)
+static int add_sums(struct report *report, const char *path, const struct sharing *sharing,
+		    const struct file_space *space)
 {
 	(void)path;
 	json_sharing(&report->files->json, sharing);
+	json_space(&report->files->json, space);
 	return 0;
 }
 
@@ -215,15 +224,34 @@ static void end_file(struct report *report)
 	json_end_object(&report->files->json);
 }
 
-static int add_total(struct report *report, const struct sharing *total,
-		     const uint64_t *set_shared_bytes)
+static void json_freed(struct json_writer *json, const struct freed_space *space)
 {
+	if (!space) {
+		json_add_null(json, "freed");
+		return;
+	}
+	json_begin_object(json, "freed");
+	json_add_uint(json, "freed_bytes", space->freed_bytes);
+	json_add_known_uint(json, "freed_raw_bytes", space->has_raw_bytes, space->freed_raw_bytes);
+	json_add_uint(json, "kept_bytes", space->kept_bytes);
+	json_add_uint(json, "freed_metadata_bytes", space->freed_metadata_bytes);
+	json_add_uint(json, "incomplete_extent_count", space->incomplete_count);
+	json_end_object(json);
+}
+
+static int add_total(struct report *report, const struct sharing *total,
+		     const uint64_t *set_shared_bytes, const struct freed_space *space)
+{
+	const struct arguments *arguments = report->arguments;
 	struct json_writer *json = &report->files->json;
 
 	file_report_begin_json_total(report->files);
 	json_sharing(json, total);
 	json_add_known_uint(json, "set_shared_bytes", set_shared_bytes,
 			    set_shared_bytes ? *set_shared_bytes : 0);
+	json_add_known_uint(json, "disk_bytes", space && arguments->disk,
+			    space ? space->disk_bytes : 0);
+	json_freed(json, arguments->freed ? space : NULL);
 	json_end_object(json);
 	return 0;
 }

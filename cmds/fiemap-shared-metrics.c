@@ -28,6 +28,20 @@ static const struct metric bytes_metric = {
 	.help = "Bytes of these files by kind; set_shared counts bytes that several of them share once.",
 };
 
+static const struct metric disk_metric = {
+	.name = "btrfs_fastpath_sharing_disk_bytes",
+	.type = METRIC_GAUGE,
+	.unit = "bytes",
+	.help = "What the data of these files takes on disk.",
+};
+
+static const struct metric freed_metric = {
+	.name = "btrfs_fastpath_sharing_freed_bytes",
+	.type = METRIC_GAUGE,
+	.unit = "bytes",
+	.help = "Data on disk that becomes free if all of these files are deleted together.",
+};
+
 static int open_report(struct report *report)
 {
 	(void)report;
@@ -39,8 +53,10 @@ static void nothing(struct report *report)
 	(void)report;
 }
 
-static int skip_file(struct report *report, const char *path, const struct sharing *sharing)
+static int skip_file(struct report *report, const char *path, const struct sharing *sharing,
+		     const struct file_space *space)
 {
+	(void)space;
 	(void)report;
 	(void)path;
 	(void)sharing;
@@ -55,7 +71,7 @@ static void add_bytes(struct metrics *metrics, const char *kind, uint64_t bytes)
 }
 
 static int add_total(struct report *report, const struct sharing *total,
-		     const uint64_t *set_shared_bytes)
+		     const uint64_t *set_shared_bytes, const struct freed_space *space)
 {
 	struct metrics *metrics = report->arguments->global->metrics;
 
@@ -69,6 +85,10 @@ static int add_total(struct report *report, const struct sharing *total,
 	add_bytes(metrics, "delalloc", total->delalloc_bytes);
 	if (set_shared_bytes)
 		add_bytes(metrics, "set_shared", *set_shared_bytes);
+	if (space)
+		metrics_add(metrics, &disk_metric, NULL, space->disk_bytes);
+	if (space && report->arguments->freed)
+		metrics_add(metrics, &freed_metric, NULL, space->freed_bytes);
 	return 0;
 }
 

@@ -8,6 +8,8 @@
 #include "fs/fiemap.h"
 #include "sharing/extent-owners.h"
 #include "sharing/fiemap-timing.h"
+#include "sharing/freed-space.h"
+#include "sharing/named-set.h"
 #include "sharing/owner-names.h"
 #include "sharing/owner-summary.h"
 #include "sharing/sharing.h"
@@ -32,6 +34,8 @@ struct arguments {
 	bool cold;
 	bool map;
 	bool summarize;
+	bool disk;
+	bool freed;
 	enum only only;
 	/* FIEMAP_FLAG_* */
 	uint32_t fiemap_flags;
@@ -74,8 +78,9 @@ struct report_ops {
 	int (*open)(struct report *report);
 	void (*close)(struct report *report);
 
-	/* the whole report of a file without details */
-	int (*summary)(struct report *report, const char *path, const struct sharing *sharing);
+	/* the whole report of a file without details; SPACE is NULL if unknown or not asked for */
+	int (*summary)(struct report *report, const char *path, const struct sharing *sharing,
+		       const struct file_space *space);
 
 	int (*begin_file)(struct report *report, const char *path, uint64_t size);
 	/* each extent; DECISIONS is NULL if --only excludes the extent from the rows */
@@ -101,15 +106,16 @@ struct report_ops {
 	int (*end_owners)(struct report *report, bool complete);
 
 	void (*map)(struct report *report);
-	int (*sums)(struct report *report, const char *path, const struct sharing *sharing);
+	int (*sums)(struct report *report, const char *path, const struct sharing *sharing,
+		    const struct file_space *space);
 	/* a part of the file's report is missing, for the negative errno RET */
 	void (*failed)(struct report *report, int ret);
 	/* also after a failure of another function than begin_file() */
 	void (*end_file)(struct report *report);
 
-	/* SET_SHARED_BYTES is NULL if it is unknown */
+	/* SET_SHARED_BYTES is NULL if it is unknown, SPACE if unknown or not asked for */
 	int (*total)(struct report *report, const struct sharing *total,
-		     const uint64_t *set_shared_bytes);
+		     const uint64_t *set_shared_bytes, const struct freed_space *space);
 
 	/* the owners of all files by subvolume; without a summary they are unknown, or not asked for */
 	void (*no_owner_summary)(struct report *report);

@@ -19,6 +19,11 @@ static const struct table_column summary_columns[] = {
 	{ "Extents", 8, false },     { "Shared extents", 0, false }, { "Path", 0, true },
 };
 
+/* With --disk, after the other sizes */
+static const struct table_column disk_column = { "Disk", 10, false };
+#define DISK_PLACE 6
+#define SUMMARY_COLUMNS (sizeof(summary_columns) / sizeof(summary_columns[0]))
+
 static const struct table_column extent_columns[] = {
 	{ "Offset", 12, false }, { "Bytenr", 14, false }, { "Length", 10, false },
 	{ "Flags", 30, true },	 { "Decision", 8, true },
@@ -44,9 +49,22 @@ static const struct block_kind map_kinds[] = {
 
 #define MAP_KIND_COUNT (sizeof(map_kinds) / sizeof(map_kinds[0]))
 
+static int new_summary(const struct arguments *arguments, struct table **ret_table)
+{
+	struct table_column columns[SUMMARY_COLUMNS + 1];
+
+	if (!arguments->disk)
+		return TABLE_NEW(ret_table, summary_columns);
+	memcpy(columns, summary_columns, DISK_PLACE * sizeof(*columns));
+	columns[DISK_PLACE] = disk_column;
+	memcpy(columns + DISK_PLACE + 1, summary_columns + DISK_PLACE,
+	       (SUMMARY_COLUMNS - DISK_PLACE) * sizeof(*columns));
+	return TABLE_NEW(ret_table, columns);
+}
+
 static int open_report(struct report *report)
 {
-	return TABLE_NEW(&report->summary, summary_columns);
+	return new_summary(report->arguments, &report->summary);
 }
 
 static void close_report(struct report *report)
@@ -56,9 +74,12 @@ static void close_report(struct report *report)
 
 /* -- a row of sums -- */
 
-static int print_sums(struct table *table, const struct sharing *sharing,
-		      const uint64_t *set_shared_bytes, const char *path, struct size_format format)
+/* The arguments that can be NULL are what is not known. */
+static int print_sums(const struct arguments *arguments, struct table *table,
+		      const struct sharing *sharing, const uint64_t *set_shared_bytes,
+		      const uint64_t *disk_bytes, const char *path)
 {
+	const struct size_format format = arguments->global->sizes;
 	char text[UNITS_TEXT_SIZE];
 
 	table_begin_row(table);
@@ -68,15 +89,19 @@ static int print_sums(struct table *table, const struct sharing *sharing,
 	table_cell(table, set_shared_bytes ? format_size(text, *set_shared_bytes, format) : "-");
 	table_size_cell(table, sharing->inline_bytes, format);
 	table_size_cell(table, sharing->delalloc_bytes, format);
+	if (arguments->disk)
+		table_cell(table, disk_bytes ? format_size(text, *disk_bytes, format) : "-");
 	table_number_cell(table, sharing->extent_count);
 	table_number_cell(table, sharing->shared_count);
 	table_cell(table, path);
 	return table_error(table);
 }
 
-static int print_summary(struct report *report, const char *path, const struct sharing *sharing)
+static int print_summary(struct report *report, const char *path, const struct sharing *sharing,
+			 const struct file_space *space)
 {
-	return print_sums(report->summary, sharing, NULL, path, report->arguments->global->sizes);
+	return print_sums(report->arguments, report->summary, sharing, NULL,
+			  space ? &space->disk_bytes : NULL, path);
 }
 
 /* -- the extents of a file -- */
@@ -296,19 +321,42 @@ static void print_map(struct report *report)
 		block_map_print(report->map, stdout, isatty(STDOUT_FILENO));
 }
 
-static int print_file_sums(struct report *report, const char *path, const struct sharing *sharing)
+static int print_file_sums(struct report *report, const char *path, const struct sharing *sharing,
+			   const struct file_space *space)
 {
 	CLEANUP(table_freep) struct table *table = NULL;
-	int ret = TABLE_NEW(&table, summary_columns);
+	int ret = new_summary(report->arguments, &table);
 
 	if (ret < 0)
 		return ret;
-	print_sums(table, sharing, NULL, path, report->arguments->global->sizes);
+	print_sums(report->arguments, table, sharing, NULL, space ? &space->disk_bytes : NULL,
+		   path);
 	return table_end(&table);
 }
 
-static int print_total(struct report *report, const struct sharing *total,
-		       const uint64_t *set_shared_bytes)
+static void print_freed(const struct arguments *arguments, const struct sharing *total,
+			const struct freed_space *space)
+{
+	const struct size_format format = arguments->global->sizes;
+	char data[UNITS_TEXT_SIZE], metadata[UNITS_TEXT_SIZE];
+
+	if (!arguments->freed || !space)
+		return;
+	printf("Freed: %s of data, and about %s of metadata\n",
+	       format_size(data, space->freed_bytes, format),
+	       format_size(metadata, space->freed_metadata_bytes, format));
+	if (space->has_raw_bytes && space->freed_raw_bytes != space->freed_bytes)
+		printf("On the devices: %s of data, with all copies\n",
+		       format_size(data, space->freed_raw_bytes, format));
+	printf("Kept: %s of data, to which others refer\n",
+	       format_size(data, space->kept_bytes, format));
+	if (total->delalloc_bytes)
+		printf("Not on disk yet: %s of data\n",
+		       format_size(data, total->delalloc_bytes, format));
+}
+
+static int print_total_row(struct report *report, const struct sharing *total,
+			   const uint64_t *set_shared_bytes, const struct freed_space *space)
 {
 	const struct arguments *arguments = report->arguments;
 	bool is_one = report->files->file_count == 1 ||
@@ -318,8 +366,19 @@ static int print_total(struct report *report, const struct sharing *total,
 		return table_flush(report->summary);
 	if (!arguments->summarize && fiemap_shared_wants_details(arguments))
 		putchar('\n');
-	print_sums(report->summary, total, set_shared_bytes, "total", arguments->global->sizes);
+	print_sums(arguments, report->summary, total, set_shared_bytes,
+		   space ? &space->disk_bytes : NULL, "total");
 	return table_flush(report->summary);
+}
+
+static int print_total(struct report *report, const struct sharing *total,
+		       const uint64_t *set_shared_bytes, const struct freed_space *space)
+{
+	int ret = print_total_row(report, total, set_shared_bytes, space);
+
+	if (ret == 0)
+		print_freed(report->arguments, total, space);
+	return ret;
 }
 
 /* -- the owners by subvolume -- */

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "fiemap-shared-batch.h"
 #include "fiemap-shared-owners.h"
+#include "fiemap-shared-space.h"
 #include "fiemap-shared.h"
 #include "fs/subvolume.h"
 #include "sharing/fiemap-timing.h"
@@ -28,6 +29,8 @@ enum {
 	OPTION_MAP,
 	OPTION_ONLY,
 	OPTION_SYNC,
+	OPTION_DISK,
+	OPTION_FREED,
 };
 
 static const struct argp_option option_list[] = {
@@ -45,6 +48,10 @@ static const struct argp_option option_list[] = {
 	{ "cold", OPTION_COLD, NULL, 0,
 	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 1 },
 	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
+	{ "disk", OPTION_DISK, NULL, 0,
+	  "Add a column with the bytes on disk, compressed and with overwritten parts (root)", 1 },
+	{ "freed", OPTION_FREED, NULL, 0,
+	  "Print what is freed if all of the files are deleted together (root)", 1 },
 	{ "summarize", 's', NULL, 0,
 	  "Print only the total, and with --owners the subvolumes that hold the other files", 1 },
 	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
@@ -70,6 +77,9 @@ bool fiemap_shared_wants_details(const struct arguments *arguments)
 	return arguments->extents || arguments->owners || arguments->why || arguments->timing ||
 	       arguments->map;
 }
+
+/* The column that --disk adds. */
+#define SORT_DISK "disk"
 
 /* Whether the owners of all files are reported together. */
 static bool wants_owner_summary(const struct arguments *arguments)
@@ -101,6 +111,16 @@ static error_t check_arguments(const struct arguments *arguments)
 		error("--sort and --top cannot be combined with --summarize or a report on each file");
 		return EINVAL;
 	}
+	if (arguments->sort.key && strcmp(arguments->sort.key->name, SORT_DISK) == 0 &&
+	    !arguments->disk) {
+		error("--sort disk needs --disk");
+		return EINVAL;
+	}
+	if (arguments->freed &&
+	    (arguments->files.range.offset || arguments->files.range.length != WHOLE_FILE.length)) {
+		error("--freed cannot be combined with --range, because files are deleted as a whole");
+		return EINVAL;
+	}
 	return 0;
 }
 
@@ -129,6 +149,12 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case 's':
 		arguments->summarize = true;
+		return 0;
+	case OPTION_DISK:
+		arguments->disk = true;
+		return 0;
+	case OPTION_FREED:
+		arguments->freed = true;
 		return 0;
 	case OPTION_ONLY:
 		return parse_only(arguments, text);
@@ -167,39 +193,49 @@ static const struct argp argp = {
 
 /* -- the columns -- */
 
+static const struct sharing *sharing_of(const void *row)
+{
+	return &((const struct summary_row *)row)->sharing;
+}
+
 static uint64_t total_of(const void *row)
 {
-	return ((const struct sharing *)row)->total_bytes;
+	return sharing_of(row)->total_bytes;
 }
 
 static uint64_t exclusive_of(const void *row)
 {
-	return sharing_exclusive_bytes(row);
+	return sharing_exclusive_bytes(sharing_of(row));
 }
 
 static uint64_t shared_of(const void *row)
 {
-	return ((const struct sharing *)row)->shared_bytes;
+	return sharing_of(row)->shared_bytes;
 }
 
 static uint64_t inline_of(const void *row)
 {
-	return ((const struct sharing *)row)->inline_bytes;
+	return sharing_of(row)->inline_bytes;
 }
 
 static uint64_t delalloc_of(const void *row)
 {
-	return ((const struct sharing *)row)->delalloc_bytes;
+	return sharing_of(row)->delalloc_bytes;
 }
 
 static uint64_t extents_of(const void *row)
 {
-	return ((const struct sharing *)row)->extent_count;
+	return sharing_of(row)->extent_count;
 }
 
 static uint64_t shared_extents_of(const void *row)
 {
-	return ((const struct sharing *)row)->shared_count;
+	return sharing_of(row)->shared_count;
+}
+
+static uint64_t disk_of(const void *row)
+{
+	return ((const struct summary_row *)row)->space.disk_bytes;
 }
 
 static const struct sort_key sort_keys[] = {
@@ -210,6 +246,7 @@ static const struct sort_key sort_keys[] = {
 	{ "delalloc", delalloc_of },
 	{ "extents", extents_of },
 	{ "shared-extents", shared_extents_of },
+	{ SORT_DISK, disk_of },
 	{ "path", NULL },
 	{ 0 },
 };
@@ -244,6 +281,8 @@ static int report_total(void *data)
 	struct report *report = &scan->report;
 	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
 	uint64_t set_shared_bytes = scan->total.shared_bytes;
+	struct freed_space space;
+	bool has_space;
 	int ret = 0;
 
 	if (scan->set)
@@ -251,15 +290,31 @@ static int report_total(void *data)
 	if (ret < 0)
 		fiemap_shared_complain_of_sort(scan, "the shared extents",
 					       unique_shared_bytes_failed_in(scan->set), ret);
-	ret = report->ops->total(report, &scan->total, ret < 0 ? NULL : &set_shared_bytes);
+	has_space = fiemap_shared_space_total(scan, &space);
+	ret = report->ops->total(report, &scan->total, ret < 0 ? NULL : &set_shared_bytes,
+				 has_space ? &space : NULL);
 	return ret < 0 ? ret : fiemap_shared_report_owner_summary(scan);
 }
 
-static int report_row(void *data, const char *path, void *row)
+int fiemap_shared_keep_row(struct scan *scan, const char *path, const struct sharing *sharing,
+			   const struct file_space *space)
+{
+	const struct summary_row row = {
+		.sharing = *sharing,
+		.has_space = space,
+		.space = space ? *space : (struct file_space){ 0 },
+	};
+
+	return row_sort_add(scan->rows, path, &row);
+}
+
+static int report_row(void *data, const char *path, void *kept)
 {
 	struct report *report = data;
+	const struct summary_row *row = kept;
 
-	return report->ops->summary(report, path, row);
+	return report->ops->summary(report, path, &row->sharing,
+				    row->has_space ? &row->space : NULL);
 }
 
 static int report_rows(void *data)
@@ -507,6 +562,7 @@ static int report_owners(struct details *details)
 static int report_findings(struct details *details, const uint64_t *cold_ns)
 {
 	bool has_decisions = details->scan->arguments->why && details->items;
+	struct space_answer answer;
 	struct report *report = details->report;
 	int ret;
 
@@ -519,7 +575,10 @@ static int report_findings(struct details *details, const uint64_t *cold_ns)
 
 	report->ops->map(report);
 	fiemap_shared_count_file(details->scan, &details->sharing);
-	return report->ops->sums(report, details->path, &details->sharing);
+	fiemap_shared_space_ask(details->scan, details->scan->reader, details->fd, &details->status,
+				&answer);
+	return report->ops->sums(report, details->path, &details->sharing,
+				 fiemap_shared_space_count(details->scan, details->path, &answer));
 }
 
 static int report_contents(struct details *details)
@@ -616,9 +675,11 @@ static int prepare(void *data)
 	if (ret == 0 && fiemap_shared_wants_details(arguments))
 		ret = fiemap_iter_new(&scan->iter);
 	if (ret == 0 && arguments->sort.key)
-		ret = row_sort_new(&scan->rows, &arguments->sort, sizeof(struct sharing));
+		ret = row_sort_new(&scan->rows, &arguments->sort, sizeof(struct summary_row));
 	if (ret == 0 && wants_owner_summary(arguments))
 		ret = owner_summary_new(&scan->owner_summary);
+	if (ret == 0)
+		ret = fiemap_shared_space_prepare(scan);
 	return ret < 0 ? ret : scan->report.ops->open(&scan->report);
 }
 
@@ -627,6 +688,7 @@ static void release(void *data)
 	struct scan *scan = data;
 
 	scan->report.ops->close(&scan->report);
+	fiemap_shared_space_release(scan);
 	fiemap_iter_free(scan->iter);
 	unique_shared_bytes_free(scan->set);
 	row_sort_free(scan->rows);
@@ -638,6 +700,7 @@ static const struct file_report_ops summaries_ops = {
 	.key = "fiemap-shared",
 	.prepare = prepare,
 	.walk = fiemap_shared_summarize,
+	.directory = fiemap_shared_space_directory,
 	.kept = report_rows,
 	.total = report_total,
 	.release = release,
@@ -647,6 +710,8 @@ static const struct file_report_ops details_ops = {
 	.key = "fiemap-shared",
 	.prepare = prepare,
 	.file = report_file,
+	.directory = fiemap_shared_space_directory,
+	.name = fiemap_shared_space_name,
 	.total = report_total,
 	.release = release,
 };

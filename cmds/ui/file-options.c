@@ -157,12 +157,16 @@ static int open_list(const struct file_options *options, FILE **ret_list)
 	return 0;
 }
 
-int file_options_walk(const struct file_options *options, struct file_walk **ret_walk)
+int file_options_walk(const struct file_options *options,
+		      int (*entered)(void *data, int fd, const struct stat *status), void *data,
+		      struct file_walk **ret_walk)
 {
 	struct file_walk_options walk_options = {
 		.paths = options->paths,
 		.recursive = options->recursive,
 		.one_subvolume = options->one_file_system,
+		.entered = entered,
+		.data = data,
 	};
 	int ret;
 

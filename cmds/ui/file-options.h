@@ -51,9 +51,11 @@ bool file_options_ask_for_several(const struct file_options *options);
 bool file_options_can_overlap(const struct file_options *options);
 
 /*
- * Begin a walk over the selected files. Returns as file_walk_new(), or a negative errno if the list
+ * Begin a walk over the selected files. ENTERED and DATA are as in struct file_walk_options. Returns as file_walk_new(), or a negative errno if the list
  * of --files0-from cannot be opened.
  */
-int file_options_walk(const struct file_options *options, struct file_walk **ret_walk);
+int file_options_walk(const struct file_options *options,
+		      int (*entered)(void *data, int fd, const struct stat *status), void *data,
+		      struct file_walk **ret_walk);
 
 #endif

@@ -17,7 +17,7 @@ static int walk_files(struct file_report *report, const struct file_report_ops *
 
 	if (!file_options_ask_for_any(report->options))
 		return 0;
-	ret = file_options_walk(report->options, &walk);
+	ret = file_options_walk(report->options, ops->directory, data, &walk);
 	if (ret < 0)
 		return ret;
 	if (ops->walk)
@@ -71,6 +71,8 @@ int file_report_run(struct file_report *report, const struct file_options *optio
 	*report = (struct file_report){ .options = options };
 	ret = file_visit_init(&report->visit, file_options_can_overlap(options));
 	report->visit.from_list = options->files0_from;
+	report->visit.each_name = ops->name;
+	report->visit.data = data;
 	if (ret == 0)
 		ret = ops->prepare(data);
 	if (ret == 0) {

@@ -18,6 +18,10 @@ struct file_report_ops {
 	struct failure (*file)(void *data, const struct opened_file *file);
 	/* instead of file(): reports all files of WALK; returns as file_walk_next() */
 	int (*walk)(void *data, struct file_walk *walk);
+	/* a directory that the walk enters, as in struct file_walk_options; can be NULL */
+	int (*directory)(void *data, int fd, const struct stat *status);
+	/* each name of each file that file() reports; see struct file_visit; can be NULL */
+	int (*name)(void *data, const struct found_file *found, int fd, const struct stat *status);
 	/* after the walk, also if it failed: reports the files that file() or walk() has kept; can be
 	 * NULL; returns as prepare() */
 	int (*kept)(void *data);

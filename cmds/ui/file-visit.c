@@ -105,7 +105,9 @@ static struct failure visit_one(
 	failure = file_visit_open(walk, found, &fd, &file.status);
 	if (failure.action)
 		return failure;
-	ret = file_visit_is_first(visit, &file.status);
+	ret = visit->each_name ? visit->each_name(visit->data, found, fd, &file.status) : 0;
+	if (ret == 0)
+		ret = file_visit_is_first(visit, &file.status);
 	if (ret < 0)
 		return (struct failure){ "cannot report", ret };
 	if (!ret)

@@ -33,6 +33,13 @@ struct file_visit {
 	bool from_list;
 	/* the privilege for --cold is missing, and an error was printed */
 	bool no_cache_drop;
+	/*
+	 * If not NULL, file_visit_each() calls it with DATA for each name of a file, and for each time
+	 * that a name comes. Returns 0 or a negative errno.
+	 */
+	int (*each_name)(void *data, const struct found_file *found, int fd,
+			 const struct stat *status);
+	void *data;
 };
 
 /* Returns 0 or -ENOMEM; freed with file_visit_free(). */

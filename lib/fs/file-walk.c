@@ -178,7 +178,7 @@ static int push_level(struct file_walk *walk, int fd, const struct stat *status)
 
 	directory->is_trusted = directory_is_trusted(status);
 	levels[walk->depth++] = (struct level){ directory, strlen(walk->path) };
-	return 0;
+	return walk->options.entered ? walk->options.entered(walk->options.data, fd, status) : 0;
 }
 
 /* Starts to read the directory NAME, which was found in PARENT. */
@@ -431,6 +431,48 @@ int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		return open_in_two_steps(walk, file, ret_status);
 	*ret_status = status;
 	return fd;
+}
+
+/* Of a path that was named, with all links on the way to it followed. */
+static int parent_of_named(const char *path, ino_t *ret_parent, char **ret_name)
+{
+	CLEANUP_FREE char *real = realpath(path, NULL);
+	char *slash = real ? strrchr(real, '/') : NULL;
+	struct stat status;
+	char *name;
+
+	if (!real)
+		return -errno;
+	name = strdup(slash + 1);
+	if (!name)
+		return -ENOMEM;
+	slash[slash == real] = '\0';
+	if (stat(real, &status)) {
+		free(name);
+		return -errno;
+	}
+
+	*ret_parent = status.st_ino;
+	*ret_name = name;
+	return 0;
+}
+
+int found_file_parent(const struct found_file *file, ino_t *ret_parent, char **ret_name)
+{
+	struct stat status;
+	char *name;
+
+	if (file->named)
+		return parent_of_named(file->path, ret_parent, ret_name);
+	if (fstat(file->place->fd, &status))
+		return -errno;
+	name = strdup(file->path + file->name_offset);
+	if (!name)
+		return -ENOMEM;
+
+	*ret_parent = status.st_ino;
+	*ret_name = name;
+	return 0;
 }
 
 int found_file_keep(const struct found_file *file, struct found_file *ret_kept)

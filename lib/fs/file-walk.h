@@ -17,6 +17,12 @@ struct file_walk_options {
 	bool recursive;
 	/* do not enter other subvolumes either */
 	bool one_subvolume;
+	/*
+	 * If not NULL, called with DATA for each directory that the walk enters. A negative errno is
+	 * reported for the directory, and the walk goes on in it.
+	 */
+	int (*entered)(void *data, int fd, const struct stat *status);
+	void *data;
 };
 
 /* A descriptor of the directory in which a file was found, or of a file that the user named. */
@@ -68,6 +74,13 @@ int file_walk_next(struct file_walk *walk, struct found_file *ret_file);
  */
 int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		   struct stat *ret_status);
+
+/*
+ * The directory that has the regular file FILE, by its inode, and the file's name there, which the
+ * caller frees. For a symbolic link that was named it is that of the file to which it leads.
+ * Returns 0 or a negative errno.
+ */
+int found_file_parent(const struct found_file *file, ino_t *ret_parent, char **ret_name);
 
 /*
  * Copies FILE into *RET_KEPT, which stays valid after the next call. It is freed with

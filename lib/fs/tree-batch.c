@@ -99,6 +99,11 @@ int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct 
 	return 0;
 }
 
+void tree_batch_clear(struct tree_batch *batch)
+{
+	batch->items_left = 0;
+}
+
 static int broken(struct tree_batch *batch)
 {
 	batch->items_left = 0;

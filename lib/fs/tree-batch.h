@@ -37,6 +37,9 @@ void tree_batch_freep(struct tree_batch **batch);
 int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct tree_key min,
 		     struct tree_key max, uint32_t most);
 
+/* Drop the items that are left. */
+void tree_batch_clear(struct tree_batch *batch);
+
 /*
  * The next item of the answer. An item that is too large for ROOM is the only one in its batch, and
  * has a size but no data (NULL), because the kernel copies only its header.

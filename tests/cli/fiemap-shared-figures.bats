@@ -160,6 +160,14 @@ describe_tree() {
     compare_trees zstd sets --at-least 80 --must-see "set shared"
 }
 
+@test "bytes on disk are those of compsize (plain)" {
+    compare_trees plain disk --at-least 400 --must-see none,prealloc,zstd
+}
+
+@test "bytes on disk are those of compsize (compress=zstd)" {
+    compare_trees zstd disk --at-least 400 --must-see none,prealloc,zstd
+}
+
 @test "owners are those of logical-resolve, by their names (plain)" {
     compare_trees plain owners --at-least 15000 --must-see "$ALL_OWNERS"
 }
@@ -218,6 +226,12 @@ SHARED='first(.["fiemap-shared"][] | select(.shared_count > 0))'
     keep_answer sums
     expect_refusal sums "$SHARED.total_bytes += 1"
     expect_refusal sums "$SHARED.exclusive_bytes += 1"
+}
+
+@test "control: bytes on disk off by one are noticed" {
+    keep_answer disk
+    expect_refusal disk 'first(.["fiemap-shared"][] | select(.disk_bytes > 0)).disk_bytes += 1'
+    expect_refusal disk '.total.disk_bytes -= 1'
 }
 
 @test "control: one owner missing, or with another figure, is noticed" {

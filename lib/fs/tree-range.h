@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef FASTPATH_TREE_RANGE_H
+#define FASTPATH_TREE_RANGE_H
+
+#include <stdint.h>
+
+#include "fs/tree-batch.h"
+#include "fs/tree-search.h"
+
+struct tree_range;
+
+/*
+ * Reads the items of a b-tree from one key to another, of any objectids and types, in as many calls
+ * as it takes. It can be started again for other keys.
+ * Returns 0 or -ENOMEM; freed with tree_range_free().
+ */
+int tree_range_new(struct tree_range **ret_range);
+void tree_range_free(struct tree_range *range);
+void tree_range_freep(struct tree_range **range);
+
+/* Begin at MIN and end at MAX (inclusive) in tree TREE_ID (0: the subvolume that holds FD). */
+void tree_range_start(struct tree_range *range, int fd, uint64_t tree_id, struct tree_key min,
+		      struct tree_key max);
+
+/*
+ * The next item, in ascending order. It is valid until the next call.
+ * Returns 1, 0 at the end, or a negative errno as tree_search_next().
+ */
+int tree_range_next(struct tree_range *range, struct tree_item *ret_item);
+
+#endif
