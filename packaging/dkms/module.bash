@@ -4,7 +4,8 @@
 
 # Users have no sbin, and hooks whatever they were called with. common.sh has a cache in HOME.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=${HOME:-/root} LC_ALL=C
-unset FASTPATH_KERNEL_DIR
+# What a shell of root may have for other builds
+unset FASTPATH_KERNEL_DIR ARCH CROSS_COMPILE KCFLAGS KCPPFLAGS MAKEFLAGS MODPROBE_OPTIONS TAR_OPTIONS
 series_dir=/usr/share/btrfs-fastpath/kernel
 # shellcheck source=../../kernel/scripts/common.sh
 . "$series_dir/scripts/common.sh"
