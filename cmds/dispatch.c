@@ -243,6 +243,22 @@ static const struct argp main_argp = {
 	.help_filter = help_filter,
 };
 
+/* With all that it could be. */
+static void complain_of_ambiguity(const char *name, enum command_caller caller)
+{
+	char list[256] = "";
+
+	for (size_t i = 0; i < command_count; i++) {
+		const char *full = command_name(&commands[i], caller);
+		size_t length = strlen(list);
+
+		if (command_is_for(&commands[i], caller) && strncmp(full, name, strlen(name)) == 0)
+			snprintf(list + length, sizeof(list) - length, "%s%s", *list ? ", " : "",
+				 full);
+	}
+	error_value("ambiguous command", name, " (%s)", list);
+}
+
 static int find_or_complain(const char *name, enum command_caller caller,
 			    const struct command **ret)
 {
@@ -250,7 +266,7 @@ static int find_or_complain(const char *name, enum command_caller caller,
 	case COMMAND_FOUND:
 		return 0;
 	case COMMAND_AMBIGUOUS:
-		error_value("ambiguous command", name, "%s", "");
+		complain_of_ambiguity(name, caller);
 		break;
 	case COMMAND_NONE:
 		error_value("unknown command", name, "%s", "");

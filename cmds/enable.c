@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/interrupts.h"
 #include "base/own-link.h"
@@ -82,6 +83,16 @@ static void remove_links(const bool made[])
 	}
 }
 
+static void complain_of_link(const char *path, int err)
+{
+	error_path("cannot make the link", path, err);
+	if (err == -EEXIST)
+		error("this is not a link of this package: if it is of another btrfs-fastpath, "
+		      "uninstall that first");
+	else if ((err == -EACCES || err == -EPERM) && geteuid() != 0)
+		error("enable needs root");
+}
+
 /* The program's link comes last. Returns 0 or a negative errno, and complains. */
 static int make_links(void)
 {
@@ -91,7 +102,7 @@ static int make_links(void)
 		int ret = own_link_make(front_end_links[i].path, front_end_links[i].target);
 
 		if (ret < 0) {
-			error_path("cannot make the link", front_end_links[i].path, ret);
+			complain_of_link(front_end_links[i].path, ret);
 			remove_links(made);
 			return ret;
 		}

@@ -46,7 +46,8 @@ error_t limits_parse_judged(struct limits *limits, const char *text)
 	return EINVAL;
 }
 
-static error_t parse_alarm_range(const char *subject, const char *text, struct alarm_range *ret_range)
+static error_t parse_alarm_range(const char *subject, const char *text,
+				 struct alarm_range *ret_range)
 {
 	int ret = alarm_range_parse(text, ret_range);
 

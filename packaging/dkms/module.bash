@@ -66,7 +66,7 @@ examine_kernel() {
     elif [[ $1 == *-rt-* ]]; then
         reason="its source is not in a package"
     elif read_base "$base" && [ ! -e "$headers/include/generated/package.h" ]; then
-        reason="its headers are not installed: linux-headers-$1"
+        reason="its headers are not installed: apt install linux-headers-$1"
     elif ! grep -qsx 'CONFIG_BTRFS_FS=m' "$headers/.config"; then
         reason="btrfs is no module of this kernel"
     else

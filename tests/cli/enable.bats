@@ -118,7 +118,8 @@ completed() {
         mkdir -p "${taken%/*}"
         echo "somebody's" >"$taken"
         run -1 --separate-stderr "$PACKAGED" enable
-        [ "$stderr" = "ERROR: cannot make the link '$taken': File exists" ]
+        [ "${stderr_lines[0]}" = "ERROR: cannot make the link '$taken': File exists" ]
+        [[ ${stderr_lines[1]} == "ERROR: this is not a link of this package"* ]]
         [ "$(find /usr/local/bin /usr/local/share /etc/bash_completion.d ! -type d)" = "$taken" ]
         run -0 --separate-stderr "$PACKAGED" disable
         [ "$stderr" = "WARNING: '$taken' is not ours, and is left alone" ]
@@ -172,7 +173,7 @@ completed() {
     cp "$PACKAGED" "$program"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$program"
     run -1 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$program" enable
-    [ "$stderr" = "ERROR: cannot make the link '$STARTUP': Permission denied" ]
+    [ "$stderr" = "ERROR: cannot make the link '$STARTUP': Permission denied"$'\n'"ERROR: enable needs root" ]
     expect_no_links
 }
 

@@ -275,7 +275,7 @@ owner_files() {
     [ "$(order --top 1)" = "file" ]
     [ "$(order --top 2 --sort exclusive)" = "quarters file" ]
     run -1 --separate-stderr fiemap_shared --sort Total "$MNT/file"
-    [ "$stderr" = "ERROR: unknown column for --sort: 'Total' (expected one of: total, exclusive, shared, inline, delalloc, extents, shared-extents, path)" ]
+    [ "$stderr" = "ERROR: unknown column for --sort: 'Total' (expected one of: total, exclusive, shared, inline, delalloc, extents, shared-extents, disk, path)" ]
     for option in --extents --owners --map -s; do
         run -1 --separate-stderr fiemap_shared --top 3 "$option" "$MNT/file"
         [ "$stderr" = "ERROR: --sort and --top cannot be combined with --summarize or a report on each file" ]
