@@ -114,7 +114,17 @@ static void report_progress(void *data, uint64_t extents_asked)
 		progress_show("references to %" PRIu64 " data extents found", extents_asked);
 }
 
-static const struct freed_space_ops freed_ops = { .progress = report_progress };
+static void report_reading(void *data, uint64_t tree_bytes)
+{
+	(void)data;
+	if (progress_due())
+		progress_show("%" PRIu64 " MiB of the subvolumes' metadata read", tree_bytes >> 20);
+}
+
+static const struct freed_space_ops freed_ops = {
+	.progress = report_progress,
+	.reading = report_reading,
+};
 
 bool fiemap_shared_space_total(struct scan *scan, struct freed_space *ret_space)
 {

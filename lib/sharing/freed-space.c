@@ -46,6 +46,7 @@ struct judgement {
 	/* sorted */
 	struct whole_subvolume *whole;
 	size_t whole_count;
+	uint64_t read_bytes;
 	struct backref_query *query;
 	struct record_sort *references;
 	/* a bit for each data extent: it is known to be kept */
@@ -174,6 +175,8 @@ static int count_whole_run(void *data, const struct item_run *run)
 	int ret;
 
 	reading->all_bytes = saturating_add(reading->all_bytes, run->bytes);
+	reading->judgement->read_bytes = saturating_add(reading->judgement->read_bytes, run->bytes);
+	reading->judgement->ops->reading(reading->judgement->data, reading->judgement->read_bytes);
 	ret = space_reader_run_is_shared(reading->reader, fd, subvolume->member, &reading->outside,
 					 run);
 	if (ret == 0)

@@ -24,8 +24,10 @@ struct freed_space {
 };
 
 struct freed_space_ops {
-	/* called now and then during the lookups */
+	/* called now and then, during the lookups */
 	void (*progress)(void *data, uint64_t extents_asked);
+	/* before them, while the trees of whole subvolumes are read */
+	void (*reading)(void *data, uint64_t tree_bytes);
 };
 
 /*
