@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # enable and disable: the links to a front end that a package has installed apart.
 
+# bats' run sets stderr_lines
+# shellcheck disable=SC2154
 bats_require_minimum_version 1.5.0
 load environment.bash
 
