@@ -23,7 +23,7 @@ int fiemap_shared_space_prepare(struct scan *scan)
 
 	if (!fiemap_shared_wants_space(scan->arguments))
 		return 0;
-	ret = named_set_new(&scan->named, scan->arguments->freed);
+	ret = named_set_new(&scan->named, scan->arguments->freed, scan->arguments->disk);
 	return ret < 0 ? ret : space_reader_new(&scan->reader);
 }
 

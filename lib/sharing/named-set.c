@@ -89,7 +89,7 @@ static const struct record_sort_ops inode_ops = {
 
 /* -- the set -- */
 
-int named_set_new(struct named_set **ret_set, bool is_judged)
+int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_files)
 {
 	struct named_set *set = calloc(1, sizeof(*set));
 	int ret;
@@ -97,6 +97,7 @@ int named_set_new(struct named_set **ret_set, bool is_judged)
 	if (!set)
 		return -ENOMEM;
 	set->is_judged = is_judged;
+	set->measures_files = measures_files;
 	pthread_mutex_init(&set->lock, NULL);
 	ret = record_sort_new(&set->extents, &extent_ops, MEMORY);
 	if (ret == 0)
@@ -335,6 +336,17 @@ static int read_inode(struct addition *addition, const struct stat *status, uint
 	return 0;
 }
 
+/* Whether all of SUBVOLUME is read in the end. The walk comes to its root before its files. */
+static bool is_read_later(struct named_set *set, const struct named_subvolume *subvolume)
+{
+	bool whole;
+
+	pthread_mutex_lock(&set->lock);
+	whole = subvolume->whole;
+	pthread_mutex_unlock(&set->lock);
+	return whole && !set->measures_files;
+}
+
 int named_set_add_file(struct named_set *set, struct space_reader *reader, int fd,
 		       const struct stat *status, struct byte_range range,
 		       struct file_space *ret_space)
@@ -346,6 +358,10 @@ int named_set_add_file(struct named_set *set, struct space_reader *reader, int f
 	ret = find_subvolume(set, fd, status->st_dev, &subvolume);
 	if (ret < 0)
 		return ret;
+	if (is_read_later(set, subvolume)) {
+		*ret_space = (struct file_space){ 0 };
+		return 0;
+	}
 	addition.subvolume = subvolume;
 	return read_inode(&addition, status, status->st_nlink, range, ret_space);
 }
@@ -401,6 +417,8 @@ int named_set_add_directory(struct named_set *set, struct space_reader *reader, 
 		pthread_mutex_unlock(&set->lock);
 		return 0;
 	}
+	if (is_read_later(set, subvolume))
+		return 0;
 	addition.subvolume = subvolume;
 	return read_inode(&addition, status, 1, WHOLE_FILE, &space);
 }

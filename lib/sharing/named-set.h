@@ -64,6 +64,8 @@ struct named_inode {
 struct named_set {
 	pthread_mutex_t lock;
 	bool is_judged;
+	/* the bytes of each file are asked for */
+	bool measures_files;
 	struct named_filesystem *filesystems;
 	uint32_t filesystem_count;
 	/* each allocated, so that it stays where it is */
@@ -74,12 +76,13 @@ struct named_set {
 };
 
 /*
- * If the set IS_JUDGED, everything for freed-space.h is remembered, and the running transaction of
+ * If the set MEASURES_FILES, all are read, else only those that are not in a whole subvolume, of
+ * which all is read later. If it IS_JUDGED, everything for freed-space.h is remembered, and the running transaction of
  * each file system is committed when the first of its files is added. Memory is bounded but for the
  * subvolumes (see record-sort.h).
  * Returns 0 or -ENOMEM; freed with named_set_free().
  */
-int named_set_new(struct named_set **ret_set, bool is_judged);
+int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_files);
 void named_set_free(struct named_set *set);
 
 /* What a file has on disk. */

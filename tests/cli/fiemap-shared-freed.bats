@@ -3,7 +3,7 @@
 # fiemap-shared --freed: what it predicts is deleted, and then the file system uses that much less.
 # FASTPATH_SEEDS="3 4" tries more trees.
 
-# bats' run sets stderr, and it runs each test in a subshell, which is what it should do
+# bats runs each test in a subshell, which is what it should do; its run sets stderr
 # shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 load environment.bash

@@ -19,7 +19,7 @@ static struct named_set *set;
 
 static int setup(void **state)
 {
-	if (ioctl_mock_setup(state) || named_set_new(&set, true))
+	if (ioctl_mock_setup(state) || named_set_new(&set, true, true))
 		return -1;
 	set->filesystems = calloc(1, sizeof(*set->filesystems));
 	set->filesystems[0].fd = MOCK_FD;
