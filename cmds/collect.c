@@ -146,12 +146,11 @@ static const struct metric check_time_metric = {
 	.help = "How long the check took.",
 };
 
-/* ARGV begins with the command's name. Returns its exit status. */
+/* ARGV begins with the command's name, and its --format means nothing. Returns its exit status. */
 static int run_command(struct run *run, const struct command *command, int argc, char **argv)
 {
 	struct global_options global = {
 		.metrics = run->metrics,
-		.formats = command->formats,
 		.verbosity = run->arguments->global->verbosity,
 	};
 
@@ -201,7 +200,7 @@ static void obey(struct run *run, const struct config *config, int count, char *
 		return;
 	}
 	if (command_find(words[2], CALLER_OWN, &command) != COMMAND_FOUND ||
-	    !(command->formats & FORMAT_OPENMETRICS)) {
+	    !(command->more_formats & FORMAT_BIT(FORMAT_OPENMETRICS))) {
 		complain_of_line(run, config, "this command has no metrics");
 		return;
 	}

@@ -17,8 +17,12 @@ struct command {
 	const char *inspect_name;
 	/* btrfs inspect does not have it */
 	bool is_own_alone;
-	/* besides text and JSON: FORMAT_*. One with metrics can be a check of "collect". */
-	unsigned int formats;
+	/* the heading above it and those after it in the list of commands, NULL: as before it */
+	const char *question;
+	/* the options for sizes change something */
+	bool prints_sizes;
+	/* what --format takes besides FORMATS_COMMON */
+	unsigned int more_formats;
 	const char *arguments;
 	const char *summary;
 	/*

@@ -14,43 +14,51 @@
 const struct command commands[] = {
 	{
 		.name = "fiemap-shared",
-		.formats = FORMAT_OPENMETRICS,
+		.question = "Where is the data of a file, and who shares it?",
+		.prints_sizes = true,
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which extents are shared, with whom, and how long the check takes",
 		.run = fiemap_shared_run,
 	},
 	{
 		.name = "seek-map",
-		.formats = FORMAT_OPENMETRICS,
+		.prints_sizes = true,
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show where a file has data and holes, and how long finding them takes",
 		.run = seek_map_run,
 	},
 	{
 		.name = "log-stats",
-		.formats = FORMAT_OPENMETRICS | FORMAT_NAGIOS,
+		.question = "What happens at a write and at an fsync?",
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
 		.arguments = "[OPTION...] DIR",
 		.summary = "Show how long fsyncs of a growing directory take, and what they commit",
 		.run = log_stats_run,
 	},
 	{
 		.name = "nocow-check",
-		.formats = FORMAT_OPENMETRICS,
+		.prints_sizes = true,
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which writes to a file go in place, which are copied, and why",
 		.run = nocow_check_run,
 	},
 	{
 		.name = "send-reada",
-		.formats = FORMAT_OPENMETRICS,
+		.question = "What does a send consist of?",
+		.prints_sizes = true,
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
 		.arguments = "[OPTION...] SUBVOL",
 		.summary = "Show what a send consists of, what it reads, and how large it would be",
 		.run = send_reada_run,
 	},
 	{
 		.name = "status",
+		.question = "What does this system have, and how is it set up?",
 		.inspect_name = "fastpath-status",
-		.formats = FORMAT_OPENMETRICS,
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
 		.arguments = "[OPTION...] [PATH]",
 		.summary =
 			"Show which of the optimised paths the kernel has, and how that is known",
@@ -162,7 +170,8 @@ static int finish(const struct global_options *global, int status)
 {
 	int finished = standard_output_finish(status);
 
-	return global->nagios && finished != status ? STATUS_PLUGIN_UNKNOWN : finished;
+	return global->format == FORMAT_NAGIOS && finished != status ? STATUS_PLUGIN_UNKNOWN :
+								       finished;
 }
 
 /* Named after the program in its help and messages. */
@@ -178,7 +187,8 @@ static int run_command(const struct command *command, struct call *call, int arg
 		return STATUS_ERROR;
 	}
 	argv[0] = name;
-	call->global.formats = command->formats;
+	call->global.formats = FORMATS_COMMON | command->more_formats;
+	call->global.prints_sizes = command->prints_sizes;
 	status = command->run(argc, argv, &call->global);
 	if (!call->global.done)
 		status = print_metrics(call->global.metrics, status);
@@ -202,12 +212,15 @@ static char *help_filter(int key, const char *text, void *input)
 		return (char *)text;
 	fputs("Commands:\n", stream);
 	for (size_t i = 0; i < command_count; i++) {
+		if (commands[i].question)
+			fprintf(stream, " %s\n", commands[i].question);
 		if (command_is_for(&commands[i], call->caller))
 			fprintf(stream, "  %s %s\n      %s\n",
 				command_name(&commands[i], call->caller), commands[i].arguments,
 				commands[i].summary);
 	}
-	fprintf(stream, "  help [COMMAND]\n      Print this help or the command's\n\n%s", text);
+	fprintf(stream, " Help:\n  help [COMMAND]\n      Print this help or the command's\n\n%s",
+		text);
 	if (fclose(stream)) {
 		free(list);
 		return (char *)text;
@@ -295,7 +308,7 @@ static int run_help(struct call *call, int argc, char **argv)
 int dispatch(enum command_caller caller, int argc, char **argv)
 {
 	char *program = (char *)program_name(caller);
-	struct call call = { .caller = caller, .global.formats = FORMAT_ANY };
+	struct call call = { .caller = caller };
 	const struct command *command;
 
 	argv[0] = program;

@@ -182,12 +182,12 @@ int limits_print_plugin(const struct limits *limits, const struct plugin_figures
 }
 
 /* A "|" would begin the performance data, and the end of the line is that of the answer. */
-int print_plugin_unknown(void)
+int print_plugin_unknown(const char *otherwise)
 {
 	const char *reason = message_first_error();
 
 	fputs("LOG-STATS UNKNOWN - ", stdout);
-	for (const char *c = *reason ? reason : "no fsync was made"; *c; c++)
+	for (const char *c = *reason ? reason : otherwise; *c; c++)
 		putchar(*c == '|' || *c == '\n' ? '/' : *c);
 	putchar('\n');
 	return STATUS_PLUGIN_UNKNOWN;

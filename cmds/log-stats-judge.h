@@ -54,7 +54,10 @@ struct plugin_figures {
 /* Prints the one line of a plugin. Returns the exit status of the plugin: OK, warning or critical. */
 int limits_print_plugin(const struct limits *limits, const struct plugin_figures *figures);
 
-/* Prints the line of a plugin that could not find out, and why. Returns its exit status. */
-int print_plugin_unknown(void);
+/*
+ * Prints the line of a plugin that could not find out, and why: the first error, or OTHERWISE.
+ * Returns its exit status.
+ */
+int print_plugin_unknown(const char *otherwise);
 
 #endif

@@ -123,7 +123,7 @@ static error_t check_watch(const struct arguments *arguments)
 {
 	if (!arguments->watch)
 		return 0;
-	if (arguments->global->metrics || arguments->global->nagios) {
+	if (arguments->global->metrics || arguments->global->format == FORMAT_NAGIOS) {
 		error("--watch prints text or JSON");
 		return EINVAL;
 	}
@@ -139,7 +139,7 @@ static error_t check_watch(const struct arguments *arguments)
 static error_t check_limits(const struct arguments *arguments)
 {
 	const struct limits *limits = &arguments->limits;
-	bool nagios = arguments->global->nagios;
+	bool nagios = arguments->global->format == FORMAT_NAGIOS;
 
 	if (arguments->check != !!limits->max_ns) {
 		error("--check and --max-ms need each other");
@@ -879,7 +879,7 @@ static void report_to_monitoring(struct run *run)
 	if (run->status == STATUS_OK && run->latency.count)
 		run->status = limits_print_plugin(&run->arguments->limits, &figures);
 	else
-		run->status = print_plugin_unknown();
+		run->status = print_plugin_unknown("no fsync was made");
 }
 
 static void report_metrics(const struct run *run)
@@ -895,7 +895,7 @@ static void report_metrics(const struct run *run)
 
 static void report(struct run *run)
 {
-	if (run->arguments->global->nagios) {
+	if (run->arguments->global->format == FORMAT_NAGIOS) {
 		report_to_monitoring(run);
 		return;
 	}
@@ -938,7 +938,8 @@ static void flush_output(struct run *run)
 	if (standard_output_flush(&err) == 0 || interrupts_pending(&run->interrupts))
 		return;
 	standard_output_complain(err);
-	run->status = run->arguments->global->nagios ? STATUS_PLUGIN_UNKNOWN : STATUS_ERROR;
+	run->status = run->arguments->global->format == FORMAT_NAGIOS ? STATUS_PLUGIN_UNKNOWN :
+									STATUS_ERROR;
 }
 
 /* Returns the exit status. */
@@ -968,7 +969,9 @@ int log_stats_run(int argc, char **argv, struct global_options *global)
 	struct arguments arguments = { .global = global };
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
-		return global->nagios ? print_plugin_unknown() : STATUS_ERROR;
+		return options_ask_for_format(&argp, argc, argv, global, FORMAT_NAGIOS) ?
+			       print_plugin_unknown("the arguments are wrong") :
+			       STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
 	if (arguments.watch)

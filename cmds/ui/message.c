@@ -52,6 +52,19 @@ void error(const char *format, ...)
 	va_end(arguments);
 }
 
+void error_of(const char *speaker, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	note_error(format, arguments);
+	va_end(arguments);
+	fprintf(stderr, "%s: ", speaker);
+	va_start(arguments, format);
+	print("", format, arguments);
+	va_end(arguments);
+}
+
 void warning(const char *format, ...)
 {
 	va_list arguments;

@@ -11,6 +11,9 @@ void message_set_quiet(bool quiet);
 void error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints "SPEAKER: …" for an error, as argp does about the command line. */
+void error_of(const char *speaker, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* The text of the first error that was printed, cut if it is long; "" if there was none. */
 const char *message_first_error(void);
 

@@ -26,6 +26,7 @@ enum {
 	OPTION_MBYTES,
 	OPTION_GBYTES,
 	OPTION_TBYTES,
+	OPTION_HELP,
 	OPTION_USAGE,
 	OPTION_VERSION,
 };
@@ -37,13 +38,23 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output, for every command:", GROUP_OUTPUT },
-	{ "format", OPTION_FORMAT, "text|json|openmetrics|nagios", 0,
-	  "Print a table (the default), JSON, metrics, or the line of a monitoring plugin",
+	{ "format", OPTION_FORMAT, "text|json", 0, "Print a table (the default) or JSON",
 	  GROUP_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "Print more", GROUP_OUTPUT },
 	{ "quiet", 'q', NULL, 0, "Print no warnings, notes or progress", GROUP_OUTPUT },
 	{ "log", OPTION_LOG, "LEVEL", 0,
 	  "Set by name how much is printed: quiet, default, info, verbose or debug", GROUP_OUTPUT },
+	{ NULL, 0, NULL, 0, "Help:", GROUP_HELP },
+	{ NULL, 'h', NULL, 0, "Print the help", GROUP_HELP },
+	{ "help", OPTION_HELP, "all", OPTION_ARG_OPTIONAL,
+	  "Print the help; all: with the options that every command has", GROUP_HELP },
+	{ "usage", OPTION_USAGE, NULL, 0, "Print the usage in short", GROUP_HELP },
+	{ "version", OPTION_VERSION, NULL, 0, "Print the version", GROUP_HELP },
+	{ 0 },
+};
+
+/* Apart, since the help of a command that prints no sizes leaves them out. */
+static const struct argp_option size_options[] = {
 	{ NULL, 0, NULL, 0, "Sizes:", GROUP_SIZES },
 	{ "raw", OPTION_RAW, NULL, 0, "Print sizes in bytes, without a unit", GROUP_SIZES },
 	{ "human-readable", OPTION_HUMAN_READABLE, NULL, 0,
@@ -54,10 +65,6 @@ static const struct argp_option options[] = {
 	{ "mbytes", OPTION_MBYTES, NULL, 0, "Print sizes in MiB, or MB with --si", GROUP_SIZES },
 	{ "gbytes", OPTION_GBYTES, NULL, 0, "Print sizes in GiB, or GB with --si", GROUP_SIZES },
 	{ "tbytes", OPTION_TBYTES, NULL, 0, "Print sizes in TiB, or TB with --si", GROUP_SIZES },
-	{ NULL, 0, NULL, 0, "Help:", GROUP_HELP },
-	{ "help", 'h', NULL, 0, "Print this help", GROUP_HELP },
-	{ "usage", OPTION_USAGE, NULL, 0, "Print the usage in short", GROUP_HELP },
-	{ "version", OPTION_VERSION, NULL, 0, "Print the version", GROUP_HELP },
 	{ 0 },
 };
 
@@ -81,7 +88,7 @@ error_t parse_count(const char *option, const char *text, uint64_t most, uint64_
 
 static error_t refuse_count(const struct argp_state *state, const char *expected, int count)
 {
-	fprintf(stderr, "%s: %s expected, %d given\n", state->name, expected, count);
+	error_of(state->name, "%s expected, %d given", expected, count);
 	return EINVAL;
 }
 
@@ -100,40 +107,76 @@ error_t expect_no_arguments(const struct argp_state *state, int count)
 	return count == 0 ? 0 : refuse_count(state, "no arguments", count);
 }
 
-static error_t begin_metrics(struct global_options *global)
+static const char *const format_names[FORMAT_COUNT] = {
+	[FORMAT_TEXT] = "text",
+	[FORMAT_JSON] = "json",
+	[FORMAT_OPENMETRICS] = "openmetrics",
+	[FORMAT_NAGIOS] = "nagios",
+};
+
+/* Their names, apart by COMMA, or LAST before the last one. Returns NULL if there is no memory. */
+static char *list_formats(unsigned int formats, const char *comma, const char *last)
 {
-	global->metrics = metrics_new();
+	unsigned int left = formats;
+	char *list = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&list, &size);
+
+	if (!stream)
+		return NULL;
+	for (int format = 0; format < FORMAT_COUNT; format++) {
+		if (!(formats & FORMAT_BIT(format)))
+			continue;
+		if (left != formats)
+			fputs(left == FORMAT_BIT(format) ? last : comma, stream);
+		fputs(format_names[format], stream);
+		left &= ~FORMAT_BIT(format);
+	}
+	if (fclose(stream)) {
+		free(list);
+		return NULL;
+	}
+	return list;
+}
+
+static bool is_format(const char *name, enum output_format format)
+{
+	return name && strcmp(name, format_names[format]) == 0;
+}
+
+/* Returns 0; or ENOMEM, and complains. */
+static error_t begin_format(struct global_options *global, enum output_format format)
+{
+	global->format = format;
+	global->json = format == FORMAT_JSON;
+	if (format != FORMAT_OPENMETRICS) {
+		metrics_freep(&global->metrics);
+		return 0;
+	}
+	if (!global->metrics)
+		global->metrics = metrics_new();
 	if (global->metrics)
 		return 0;
 	error("out of memory");
 	return ENOMEM;
 }
 
-static error_t parse_format(struct global_options *global, const char *format)
+/* Before the command is known, nothing is known about its formats. */
+static error_t check_format(struct global_options *global)
 {
-	metrics_freep(&global->metrics);
-	global->json = strcmp(format, "json") == 0;
-	global->nagios = strcmp(format, "nagios") == 0;
-	if (global->json || global->nagios || strcmp(format, "text") == 0)
-		return 0;
-	if (strcmp(format, "openmetrics") == 0)
-		return begin_metrics(global);
-	error_value("unknown format", format, " (expected text, json, openmetrics or nagios)");
-	return EINVAL;
-}
+	CLEANUP_FREE char *list = NULL;
 
-/* Once the command is known. */
-static error_t check_format(const struct global_options *global)
-{
-	if (global->metrics && !(global->formats & FORMAT_OPENMETRICS)) {
-		error("this command has no metrics");
-		return EINVAL;
+	if (!global->formats || !global->format_name)
+		return 0;
+	for (int format = 0; format < FORMAT_COUNT; format++) {
+		if ((global->formats & FORMAT_BIT(format)) &&
+		    is_format(global->format_name, format)) {
+			return begin_format(global, format);
+		}
 	}
-	if (global->nagios && !(global->formats & FORMAT_NAGIOS)) {
-		error("this command is no monitoring plugin: log-stats is");
-		return EINVAL;
-	}
-	return 0;
+	list = list_formats(global->formats, ", ", " or ");
+	error_value("unknown format", global->format_name, " (expected %s)", list ? list : "text");
+	return EINVAL;
 }
 
 static error_t parse_log_level(struct global_options *global, const char *level)
@@ -164,21 +207,12 @@ static error_t finish(struct argp_state *state, struct global_options *global)
 	return 0;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_size_option(int key, char *argument, struct argp_state *state)
 {
 	struct global_options *global = state->input;
 
+	(void)argument;
 	switch (key) {
-	case OPTION_FORMAT:
-		return parse_format(global, argument);
-	case OPTION_LOG:
-		return parse_log_level(global, argument);
-	case 'v':
-		global->verbosity++;
-		return 0;
-	case 'q':
-		global->verbosity = -1;
-		return 0;
 	case OPTION_RAW:
 		global->sizes.base = SIZE_RAW;
 		return 0;
@@ -199,12 +233,125 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (global->sizes.base == SIZE_RAW)
 			global->sizes.base = SIZE_IEC;
 		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp size_argp = { .options = size_options, .parser = parse_size_option };
+
+static const struct argp_child size_children[] = { { &size_argp, 0, NULL, 0 }, { 0 } };
+
+/* -- help -- */
+
+/* More than any command has. */
+#define CHILDREN_MAX 4
+
+/* The children of ROOT in CHILDREN, with STAND_IN for global_argp. */
+static void replace_global_argp(const struct argp *root, const struct argp *stand_in,
+				struct argp_child children[CHILDREN_MAX])
+{
+	size_t count = 0;
+
+	for (const struct argp_child *c = root->children; c && c->argp && count + 1 < CHILDREN_MAX;
+	     c++) {
+		children[count] = *c;
+		if (c->argp == &global_argp)
+			children[count].argp = stand_in;
+		count++;
+	}
+	children[count] = (struct argp_child){ 0 };
+}
+
+/* The help of the command, with STAND_IN for what describes the common options. */
+static void print_help_with(struct argp_state *state, const struct argp *stand_in)
+{
+	const struct argp *root = state->root_argp;
+	struct argp_child children[CHILDREN_MAX];
+	struct argp shown = *root;
+
+	replace_global_argp(root, stand_in, children);
+	shown.children = children;
+	state->root_argp = &shown;
+	argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
+	state->root_argp = root;
+}
+
+/* The common options in one line. */
+static void print_own_help(struct argp_state *state, const struct global_options *global,
+			   const char *formats)
+{
+	CLEANUP_FREE char *line = NULL;
+	struct argp_option header[] = { { .group = GROUP_OUTPUT }, { 0 } };
+	const struct argp stand_in = { .options = header };
+
+	if (asprintf(&line, "Also --format=%s,%s -q, -v: see --help=all", formats,
+		     global->prints_sizes ? " --raw," : "") < 0)
+		line = NULL;
+	header[0].doc = line ? line : "See also --help=all";
+	print_help_with(state, &stand_in);
+}
+
+/* All options; the formats are those of the command. */
+static void print_all_help(struct argp_state *state, const struct global_options *global,
+			   const char *formats)
+{
+	struct argp_option shown[sizeof(options) / sizeof(options[0])];
+	struct argp stand_in = { .options = shown };
+
+	memcpy(shown, options, sizeof(options));
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (shown[i].key == OPTION_FORMAT)
+			shown[i].arg = formats;
+	if (global->prints_sizes)
+		stand_in.children = size_children;
+	print_help_with(state, &stand_in);
+}
+
+/* Without a command the help is that of the program, which has all of these options. */
+static error_t print_help(struct argp_state *state, struct global_options *global, const char *part)
+{
+	CLEANUP_FREE char *formats = list_formats(global->formats, "|", "|");
+
+	if (part && strcmp(part, "all") != 0) {
+		error_value("unknown help", part, " (expected all)");
+		return EINVAL;
+	}
+	if (!global->formats)
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
+	else if (part)
+		print_all_help(state, global, formats ? formats : "FORMAT");
+	else
+		print_own_help(state, global, formats ? formats : "FORMAT");
+	return finish(state, global);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct global_options *global = state->input;
+
+	switch (key) {
+	case OPTION_FORMAT:
+		global->format_name = argument;
+		return check_format(global);
+	case OPTION_LOG:
+		return parse_log_level(global, argument);
+	case 'v':
+		global->verbosity++;
+		return 0;
+	case 'q':
+		global->verbosity = -1;
+		return 0;
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = global;
+		/* of an option before the command */
+		return check_format(global);
 	case ARGP_KEY_END:
 		message_set_quiet(global->verbosity < 0);
-		return global->done ? 0 : check_format(global);
+		return 0;
 	case 'h':
-		argp_state_help(state, stdout, ARGP_HELP_STD_HELP & ~ARGP_HELP_EXIT_OK);
-		return finish(state, global);
+	case OPTION_HELP:
+		return print_help(state, global, argument);
 	case OPTION_USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE);
 		return finish(state, global);
@@ -216,7 +363,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-const struct argp global_argp = { .options = options, .parser = parse };
+const struct argp global_argp = {
+	.options = options,
+	.parser = parse,
+	.children = size_children,
+};
 
 const struct argp_child global_argp_children[] = { { &global_argp, 0, NULL, 0 }, { 0 } };
 
@@ -349,6 +500,33 @@ static bool all_show_as_they_are(int argc, char **argv)
 		if (!shows_as_it_is(argv[i]))
 			return false;
 	return true;
+}
+
+/* The argument of the last --format, or NULL. */
+static const char *find_format(const struct known_options *known, int argc, char **argv)
+{
+	const char *name = NULL;
+	int key;
+
+	/* begin anew, and say nothing */
+	optind = 0;
+	opterr = 0;
+	while ((key = getopt_long(argc, argv, known->letters, known->names, NULL)) != -1)
+		if (key == OPTION_FORMAT)
+			name = optarg;
+	return name;
+}
+
+bool options_ask_for_format(const struct argp *argp, int argc, char **argv,
+			    const struct global_options *global, enum output_format format)
+{
+	CLEANUP(known_options_free) struct known_options known = { 0 };
+	const char *name;
+
+	if (known_options_init(&known, argp, false) < 0)
+		return false;
+	name = find_format(&known, argc, argv);
+	return is_format(name ? name : global->format_name, format);
 }
 
 error_t options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,

@@ -9,19 +9,27 @@
 #include "base/units.h"
 #include "ui/metrics.h"
 
-#define FORMAT_OPENMETRICS 1
-#define FORMAT_NAGIOS 2
-#define FORMAT_ANY (~0U)
+/* What --format takes; their names are in options.c. */
+enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_OPENMETRICS, FORMAT_NAGIOS, FORMAT_COUNT };
+
+/* A set of formats. */
+#define FORMAT_BIT(format) (1u << (format))
+/* Every command has these. */
+#define FORMATS_COMMON (FORMAT_BIT(FORMAT_TEXT) | FORMAT_BIT(FORMAT_JSON))
 
 /* The options that can be given before or after the command's name. */
 struct global_options {
-	bool json;
-	/* the samples of the format openmetrics, or of a caller that collects them; else NULL */
-	struct metrics *metrics;
-	/* one line and the exit status of a monitoring plugin */
-	bool nagios;
-	/* the formats of the command, besides text and JSON: FORMAT_* */
+	/* those that the command has; 0 before the command is known */
 	unsigned int formats;
+	/* the command prints sizes, so its help has the options for them */
+	bool prints_sizes;
+	/* the argument of the last --format, NULL: none */
+	const char *format_name;
+	enum output_format format;
+	/* the format is FORMAT_JSON */
+	bool json;
+	/* the samples of FORMAT_OPENMETRICS, or of a caller that collects them; else NULL */
+	struct metrics *metrics;
 	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;
@@ -42,6 +50,13 @@ error_t parse_count(const char *option, const char *text, uint64_t most, uint64_
 error_t expect_one_argument(const struct argp_state *state, int count);
 error_t expect_one_argument_at_most(const struct argp_state *state, int count);
 error_t expect_no_arguments(const struct argp_state *state, int count);
+
+/*
+ * Whether the command line asks for FORMAT, also if it has errors, or an option before the command
+ * does. This permutes ARGV as getopt_long() does.
+ */
+bool options_ask_for_format(const struct argp *argp, int argc, char **argv,
+			    const struct global_options *global, enum output_format format);
 
 /*
  * Parses the command line with ARGP and the FLAGS of argp_parse(). An error does not end the

@@ -374,6 +374,8 @@ expect_unknown() {
         "$FASTPATH" --format nagios log-stats --warning x "$DIR"
     expect_unknown "invalid value for --critical: '2:1' (the start is above the end, or a number is too large)" \
         "$FASTPATH" --format nagios log-stats --critical 2:1 "$DIR"
+    expect_unknown "the arguments are wrong" "$FASTPATH" log-stats --nonsense --format nagios "$DIR"
+    expect_unknown "exactly 1 argument expected, 0 given" "$FASTPATH" log-stats --format nagios
     # shellcheck disable=SC2016 # for the other shell
     run -3 --separate-stderr sh -c '"$1" --format nagios log-stats -q --files 1 --every 1 "$2" >/dev/full' sh "$FASTPATH" "$DIR"
 }
@@ -383,7 +385,7 @@ expect_unknown() {
 
     run -1 --separate-stderr "$FASTPATH" --format nagios status
     [ -z "$output" ]
-    [[ $stderr == *"log-stats is"* ]]
+    [[ $stderr == *"unknown format 'nagios' (expected text, json or openmetrics)"* ]]
     for arguments in "--check --max-ms 1" --watch; do
         # shellcheck disable=SC2086 # words
         run -3 --separate-stderr plugin $arguments

@@ -96,7 +96,21 @@ broken_lines()
 	! "$fastpath" --help | sed -n '/^Commands:/,/^$/p' | grep -vE '^ |^Commands:$|^$'
 }
 
+# questions: the headings in the list of commands
+questions()
+{
+	"$fastpath" --help | sed -n '/^Commands:/,/^$/p' | grep -E '^ [A-Z].*\?$'
+}
+
+# after_question: each command stands below a question
+after_question()
+{
+	[ "$("$fastpath" --help | sed -n '/^Commands:/,/^$/p' | sed -n 2p)" = "$(questions | head -n 1)" ]
+}
+
 commands=$(commands)
+check "the commands are grouped by questions" after_question
+check "there are several questions" [ "$(questions | wc -l)" -ge 3 ]
 check "no line of the list of commands is too long" silent broken_lines
 check "every command has a page, every page a command" \
 	same --help "$(printf '%s\n' "$commands" | grep -vx disable)" man/ "$(pages_of_commands)"

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "capture.h"
@@ -72,12 +73,131 @@ static void test_quiet(void **state)
 	assert_warned(standard, "WARNING: odd\n");
 }
 
+/* A command takes its own formats alone, after its name or before it. */
+static void test_formats(void **state)
+{
+	static const struct {
+		const char *before;
+		const char *after;
+		unsigned int formats;
+		const char *printed;
+	} cases[] = {
+		{ NULL, "text", FORMATS_COMMON, "" },
+		{ "json", NULL, FORMATS_COMMON, "" },
+		{ "nagios", "json", FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS), "" },
+		{ "nagios", NULL, FORMATS_COMMON,
+		  "ERROR: unknown format 'nagios' (expected text or json)\n" },
+		{ NULL, "xml", FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS),
+		  "ERROR: unknown format 'xml' (expected text, json or nagios)\n" },
+		{ NULL, "nagios", FORMAT_BIT(FORMAT_TEXT),
+		  "ERROR: unknown format 'nagios' (expected text)\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char program[] = "program", format[] = "--format";
+		char *argv[] = { program, format, (char *)cases[i].after, NULL };
+		struct global_options global = {
+			.formats = cases[i].formats,
+			.format_name = cases[i].before,
+		};
+		int argc = cases[i].after ? 3 : 1;
+		CLEANUP_FREE char *printed = NULL;
+		error_t ret;
+
+		capture_begin();
+		ret = options_parse(&global_argp, argc, argv, 0, &global);
+		printed = capture_end();
+		assert_string_equal(printed, cases[i].printed);
+		assert_int_equal(ret, *cases[i].printed ? EINVAL : 0);
+		if (ret == 0)
+			assert_int_equal(global.json, global.format == FORMAT_JSON);
+	}
+}
+
+/* Also where the command line is wrong. */
+static void test_ask_for_format(void **state)
+{
+	char program[] = "program", format[] = "--format=nagios", wrong[] = "--wrong";
+	char json[] = "--format=json";
+	char *asked[] = { program, wrong, format, NULL };
+	char *replaced[] = { program, format, json, NULL };
+	struct global_options none = { 0 }, before = { .format_name = "nagios" };
+
+	(void)state;
+	assert_true(options_ask_for_format(&global_argp, 3, asked, &none, FORMAT_NAGIOS));
+	assert_false(options_ask_for_format(&global_argp, 2, asked, &none, FORMAT_NAGIOS));
+	assert_true(options_ask_for_format(&global_argp, 2, asked, &before, FORMAT_NAGIOS));
+	assert_false(options_ask_for_format(&global_argp, 3, replaced, &before, FORMAT_NAGIOS));
+}
+
+static error_t pass_input(int key, char *argument, struct argp_state *state)
+{
+	(void)argument;
+	if (key != ARGP_KEY_INIT)
+		return ARGP_ERR_UNKNOWN;
+	state->child_inputs[0] = state->input;
+	return 0;
+}
+
+static char *help_of(char *option, unsigned int formats, bool prints_sizes, error_t expected)
+{
+	static const struct argp_option own[] = { { "own", 'o', NULL, 0, "Own", 1 }, { 0 } };
+	static const struct argp command = {
+		.options = own,
+		.parser = pass_input,
+		.children = global_argp_children,
+	};
+	char program[] = "program", after[] = "--nothing";
+	char *argv[] = { program, option, after, NULL };
+	struct global_options global = { .formats = formats, .prints_sizes = prints_sizes };
+	char *printed;
+	error_t ret;
+
+	capture_begin();
+	ret = options_parse(&command, 3, argv, 0, &global);
+	printed = capture_end();
+	assert_int_equal(ret, expected);
+	assert_int_equal(global.done, !expected);
+	return printed;
+}
+
+static void assert_has(const char *text, const char *part, bool expected)
+{
+	if (!strstr(text, part) == expected)
+		fail_msg("'%s' in: %s", part, text);
+}
+
+/* The help of a command has its own options, and all of it the common ones. */
+static void test_help(void **state)
+{
+	char help[] = "--help", letter[] = "-h", all[] = "--help=all", other[] = "--help=x";
+	unsigned int formats = FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS);
+	CLEANUP_FREE char *brief = help_of(help, formats, true, 0);
+	CLEANUP_FREE char *without = help_of(letter, FORMATS_COMMON, false, 0);
+	CLEANUP_FREE char *full = help_of(all, formats, true, 0);
+	CLEANUP_FREE char *full_without = help_of(all, FORMATS_COMMON, false, 0);
+	CLEANUP_FREE char *wrong = help_of(other, FORMATS_COMMON, true, EINVAL);
+
+	(void)state;
+	assert_has(brief, "--own", true);
+	assert_has(brief, "--log", false);
+	assert_has(brief, " Also --format=text|json|nagios, --raw, -q, -v: see --help=all\n", true);
+	assert_has(without, " Also --format=text|json, -q, -v: see --help=all\n", true);
+	assert_has(full, "--own", true);
+	assert_has(full, "--format=text|json|nagios ", true);
+	assert_has(full, "--kbytes", true);
+	assert_has(full_without, "--log", true);
+	assert_has(full_without, "--kbytes", false);
+	assert_string_equal(wrong, "ERROR: unknown help 'x' (expected all)\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse_count),
-		cmocka_unit_test(test_parse_count_errors),
-		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_parse_count), cmocka_unit_test(test_parse_count_errors),
+		cmocka_unit_test(test_quiet),	    cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_help),	    cmocka_unit_test(test_ask_for_format),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
