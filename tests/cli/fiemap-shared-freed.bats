@@ -120,6 +120,13 @@ expect_freed() {
     expect_json .total.freed.freed_bytes $((3 * MIB))
     freed -r "$MNT/d" "$MNT/e"
     expect_freed $((3 * MIB)) rm -r "$MNT/d" "$MNT/e"
+    random "$MNT/one" 1
+    ln "$MNT/one" "$MNT/two"
+    sync -f "$MNT"
+    freed "$MNT/one"
+    expect_json .total.freed.freed_bytes 0
+    freed "$MNT/one" "$MNT/two"
+    expect_freed $MIB rm "$MNT/one" "$MNT/two"
 }
 
 @test "a deleted file that is still open keeps its extents" {

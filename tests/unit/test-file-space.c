@@ -216,6 +216,22 @@ static void test_a_whole_subvolume(void **state)
 	assert_int_equal(run_count, 2);
 }
 
+static void test_only_old_leaves_are_looked_up(void **state)
+{
+	static const struct family_member snapshot = { .subvolid = 258 };
+	const struct family_member member = { .subvolid = 257, .last_snapshot = 10 };
+	const struct relatives relatives = { 1, { &snapshot } };
+	struct item_run run = { { INODE, BTRFS_INODE_ITEM_KEY, 0 }, 11, 100 };
+	const struct tree_item same = { INODE, BTRFS_INODE_ITEM_KEY, 0, 10, "data", 4 };
+
+	(void)state;
+	assert_int_equal(space_reader_run_is_shared(reader, MOCK_FD, &member, &relatives, &run), 0);
+	assert_int_equal(space_reader_run_is_shared(reader, MOCK_FD, NULL, &relatives, &run), 0);
+	run.generation = 10;
+	expect_batch(&(struct batch_key){ 258, run.first, run.first, 1, 4096 }, &same, 1, 0);
+	assert_int_equal(space_reader_run_is_shared(reader, MOCK_FD, &member, &relatives, &run), 1);
+}
+
 static void test_failures(void **state)
 {
 	const struct tree_item broken = item_of("x", 1, BTRFS_EXTENT_DATA_KEY, 0, 5);
@@ -245,6 +261,7 @@ int main(void)
 		READER_TEST(test_a_run_is_no_longer_than_a_leaf),
 		READER_TEST(test_inline_data_counts_as_stored),
 		READER_TEST(test_a_whole_subvolume),
+		READER_TEST(test_only_old_leaves_are_looked_up),
 		READER_TEST(test_failures),
 	};
 

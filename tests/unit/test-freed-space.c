@@ -129,6 +129,45 @@ static void test_one_of_them_is_not(void **state)
 	judge(10, 3, 7);
 }
 
+static void test_a_number_in_another_subvolume_is_another_inode(void **state)
+{
+	const struct extent_ref ref = { 300, 0, SUBVOLID - 1 };
+
+	(void)state;
+	add_extent(MIB(4), 100);
+	add_inode(300, 1);
+	expect_refs(MIB(4), &ref, 1);
+	judge(100, 0, 100);
+}
+
+static void test_addresses_are_of_one_filesystem(void **state)
+{
+	const struct extent_ref ref = { 300, 0, SUBVOLID };
+	const struct named_extent other = {
+		.bytenr = MIB(4),
+		.disk_bytes = 1000,
+		.filesystem = 1,
+	};
+	struct named_filesystem *two = calloc(2, sizeof(*two));
+	struct freed_space space;
+	char *failed_in;
+
+	(void)state;
+	two[0].fd = two[1].fd = MOCK_FD;
+	free(set->filesystems);
+	set->filesystems = two;
+	set->filesystem_count = 2;
+	add_extent(MIB(4), 100);
+	record_sort_add(set->extents, &other);
+	add_inode(300, 1);
+	expect_refs(MIB(4), &ref, 1);
+	expect_refs(MIB(4), &ref, 1);
+	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(space.freed_bytes, 100);
+	assert_int_equal(space.kept_bytes, 1000);
+	assert_false(space.has_raw_bytes);
+}
+
 static void test_an_extent_is_kept_once(void **state)
 {
 	const struct extent_ref refs[] = {
@@ -266,6 +305,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SET_TEST(test_all_who_refer_to_it_are_in_the_set),
 		SET_TEST(test_one_of_them_is_not),
+		SET_TEST(test_a_number_in_another_subvolume_is_another_inode),
+		SET_TEST(test_addresses_are_of_one_filesystem),
 		SET_TEST(test_an_extent_is_kept_once),
 		SET_TEST(test_an_inode_goes_with_all_of_its_names),
 		SET_TEST(test_an_extent_that_is_gone),
