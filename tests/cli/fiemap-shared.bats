@@ -588,11 +588,15 @@ expect_keys() {
         ($keys | split(" ")) as $sums
         | .__header == {version: "1"}
         and (.total | all_uint($sums + ["set_shared_bytes", "file_count"]))
+        and (.total | if wants("--disk") then .disk_bytes | is_uint else .disk_bytes == null and has("disk_bytes") end)
+        and (.total | if wants("--freed") then .freed | all_uint(["freed_bytes", "freed_raw_bytes", "kept_bytes",
+                "freed_metadata_bytes", "incomplete_extent_count"]) else .freed == null and has("freed") end)
         and (.["fiemap-shared"] | length == 3 and all(
             (keys_unsorted | sort) as $have
             | (($file_keys | split(" ")) - $have == [])
             and all_uint($sums)
             and (.path | type == "string")
+            and (if wants("--disk") then .disk_bytes | is_uint else .disk_bytes == null and has("disk_bytes") end)
             and (if wants("--extents") then .extents | length > 0 and all(
                     all_uint(["offset", "bytenr", "length"])
                     and (.flags | type == "array" and all(type == "string"))
@@ -626,6 +630,8 @@ expect_keys() {
     done
     expect_keys --cold
     expect_keys --extents --owners --why --cold --map --sync
+    expect_keys --disk --freed
+    expect_keys --disk --freed --extents --owners --why
 }
 
 @test "JSON of a summary has the total and no files" {
