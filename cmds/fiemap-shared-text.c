@@ -363,12 +363,12 @@ static int print_total_row(struct report *report, const struct sharing *total,
 		      !file_options_ask_for_several(&arguments->files);
 
 	if (!arguments->summarize && is_one)
-		return table_flush(report->summary);
+		return table_finish(report->summary);
 	if (!arguments->summarize && fiemap_shared_wants_details(arguments))
 		putchar('\n');
 	print_sums(arguments, report->summary, total, set_shared_bytes,
 		   space ? &space->disk_bytes : NULL, "total");
-	return table_flush(report->summary);
+	return table_finish(report->summary);
 }
 
 static int print_total(struct report *report, const struct sharing *total,

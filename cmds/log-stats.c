@@ -657,7 +657,7 @@ static int print_kinds(const struct run *run)
 		return ret;
 	for (int kind = 0; kind < FSYNC_KINDS; kind++)
 		print_kind(table, &run->kinds[kind], kind);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 static void print_figures(const struct run *run)

@@ -140,7 +140,7 @@ static int print_kernels(const struct module_report *report)
 		table_cell(table, module_state_name(kernel->state));
 		table_cell(table, kernel->version ? kernel->version : "-");
 	}
-	return table_flush(table);
+	return table_finish(table);
 }
 
 /* Sentences are too long for a column. */

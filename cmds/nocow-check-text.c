@@ -226,7 +226,7 @@ static int print_reasons(const struct nocow_sums *sums, struct size_format sizes
 	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
 		if (sums->counts[i])
 			print_reason(table, sums, i, sizes);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 /* Those of all files. */
@@ -250,7 +250,7 @@ static int end_summary(const struct report *report, const struct nocow_sums *tot
 
 	if (total)
 		print_sums(report, report->summary, total, "total", total_verdict(report));
-	ret = table_flush(report->summary);
+	ret = table_finish(report->summary);
 	print_hints(report);
 	return ret;
 }

@@ -171,7 +171,7 @@ static int print_walks(const struct timing *timing)
 	for (int i = 0; i < WALK_COUNT; i++)
 		if (timing->measured[i])
 			print_figures(table, names[i], &timing->figures[i]);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 /* What one pair of walks says depends on what else the machine did. */
@@ -356,11 +356,11 @@ static int print_total(struct report *report, const struct sums *total)
 	const struct arguments *arguments = report->arguments;
 
 	if (!file_options_ask_for_several(&arguments->files) || report->files->file_count == 1)
-		return table_flush(report->summary);
+		return table_finish(report->summary);
 	if (seek_map_wants_details(arguments))
 		putchar('\n');
 	print_sums_row(report->summary, total, "total", arguments->global->sizes);
-	return table_flush(report->summary);
+	return table_finish(report->summary);
 }
 
 /* A complaint on standard error tells of it. */

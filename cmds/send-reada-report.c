@@ -42,7 +42,7 @@ static int print_commands(const struct send_report *report)
 				      tally->bytes[i], report->sizes);
 	print_command(table, "total", tally->command_count, report->reading.stream.position,
 		      report->sizes);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 static const struct table_column pass_columns[] = {
@@ -116,7 +116,7 @@ static int print_passes(const struct send_report *report)
 		return ret;
 	for (size_t i = 0; i < report->pass_count; i++)
 		print_pass(table, report, &report->passes[i]);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 static const struct table_column top_columns[] = { { "Bytes", 10, false }, { "Path", 0, true } };
@@ -144,7 +144,7 @@ static int print_top(const struct send_report *report)
 		return ret;
 	for (size_t i = 0; i < count; i++)
 		print_top_file(table, &files[i], report->sizes);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 static void print_name(const char *title, const char *name)

@@ -373,7 +373,7 @@ static int print_features(const struct report *report)
 		return ret;
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		print_feature(table, i, &report->statuses[i]);
-	return table_flush(table);
+	return table_finish(table);
 }
 
 /* Why the running kernel does not have what the package's module has. */
@@ -447,7 +447,7 @@ static int print_measurement(const struct report *report)
 		if (can_measure(i))
 			print_measured(table, i, &report->measured[i]);
 	}
-	ret = table_flush(table);
+	ret = table_finish(table);
 	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
 		if (!can_measure(i))
 			printf("Not measured: %s: " NEEDS_ROOT "\n", features[i].name);

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/mul-div.h"
 #include "ui/block-map.h"
+#include "ui/terminal.h"
 
 #define DEFAULT_WIDTH 80
 
@@ -46,11 +46,9 @@ int block_map_new(struct block_map **ret_map, const struct block_kind *kinds, si
 
 static size_t output_width(void)
 {
-	struct winsize size;
+	size_t width = terminal_width();
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-		return size.ws_col;
-	return DEFAULT_WIDTH;
+	return width ? width : DEFAULT_WIDTH;
 }
 
 int block_map_new_for_file(struct block_map **ret_map, const struct block_kind *kinds,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <langinfo.h>
 #include <libsmartcols.h>
@@ -15,6 +16,7 @@
 #include "base/name-escape.h"
 #include "ui/progress.h"
 #include "ui/table.h"
+#include "ui/terminal.h"
 
 /*
  * libsmartcols takes microseconds for a row, and prints none before it has them all: it gets as many
@@ -25,6 +27,7 @@
 struct laid_out_column {
 	size_t width;
 	bool left;
+	bool left_out;
 };
 
 struct table {
@@ -38,6 +41,9 @@ struct table {
 	/* the next cell of the row */
 	size_t column;
 	bool in_row;
+
+	/* no row comes any more */
+	bool finished;
 
 	/* the locale's encoding is UTF-8 */
 	bool shows_utf8;
@@ -100,7 +106,7 @@ void table_free(struct table *table)
 {
 	if (!table)
 		return;
-	table_flush(table);
+	table_finish(table);
 	release(table);
 }
 
@@ -121,6 +127,142 @@ static void keep_error(struct table *table, int ret)
 		table->error = ret;
 }
 
+/* How many columns of a terminal TEXT takes, which is in the locale's encoding. */
+static size_t display_width(const char *text)
+{
+	const char *end = text + strlen(text);
+	mbstate_t state = { 0 };
+	size_t width = 0;
+
+	while (text < end) {
+		wchar_t character;
+		size_t length = mbrtowc(&character, text, end - text, &state);
+		int columns;
+
+		if (length > (size_t)(end - text))
+			return width + (end - text);
+		columns = wcwidth(character);
+		width += columns > 0 ? columns : 0;
+		text += length;
+	}
+	return width;
+}
+
+/* -- a terminal that is too narrow -- */
+
+/* What the column INDEX has in the row ROW. */
+static const char *cell_text(const struct table *table, size_t row, size_t index)
+{
+	struct libscols_line *line = scols_table_get_line(table->first_rows, row);
+	const char *text = scols_cell_get_data(scols_line_get_cell(line, index));
+
+	return text ? text : "";
+}
+
+/* "0", "0.00B", "-" and their like. */
+static bool is_nothing(const char *text)
+{
+	if (!*text || strcmp(text, "-") == 0)
+		return true;
+	return isdigit((unsigned char)*text) && !strpbrk(text, "123456789");
+}
+
+static bool has_nothing(const struct table *table, size_t index)
+{
+	for (size_t row = 0; row < table->row_count; row++)
+		if (!is_nothing(cell_text(table, row, index)))
+			return false;
+	return true;
+}
+
+static const char *title_of(const struct table *table, size_t index)
+{
+	struct libscols_column *column = scols_table_get_column(table->first_rows, index);
+
+	return scols_cell_get_data(scols_column_get_header(column));
+}
+
+/* How wide the column INDEX has to be. */
+static size_t least_width(const struct table *table, size_t index)
+{
+	/* libsmartcols does not pad a column that is just as wide as its name */
+	size_t width = display_width(title_of(table, index)) + 1;
+
+	for (size_t row = 0; row < table->row_count; row++) {
+		size_t cell = display_width(cell_text(table, row, index));
+
+		if (cell > width)
+			width = cell;
+	}
+	return width;
+}
+
+static size_t wanted_width(const struct table *table, size_t index)
+{
+	struct libscols_column *column = scols_table_get_column(table->first_rows, index);
+	size_t least = least_width(table, index), hint = scols_column_get_whint(column);
+
+	return least > hint ? least : hint;
+}
+
+/* The width of all columns that are shown, each of them as WIDTH_OF says. */
+static size_t row_width(const struct table *table,
+			size_t (*width_of)(const struct table *table, size_t index))
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < table->column_count; i++)
+		if (!table->columns[i].left_out)
+			width += (width ? 1 : 0) + width_of(table, i);
+	return width;
+}
+
+static void make_narrow(struct table *table)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		scols_column_set_whint(scols_table_get_column(table->first_rows, i),
+				       least_width(table, i));
+}
+
+/* Leaves out the columns of numbers that have nothing in any row. */
+static void leave_out(struct table *table)
+{
+	for (size_t i = 0; i < table->column_count; i++) {
+		struct libscols_column *column = scols_table_get_column(table->first_rows, i);
+
+		if (table->columns[i].left || !has_nothing(table, i))
+			continue;
+		scols_column_set_flags(column, scols_column_get_flags(column) | SCOLS_FL_HIDDEN);
+		table->columns[i].left_out = true;
+	}
+}
+
+/* All rows are known. */
+static void fit(struct table *table)
+{
+	size_t width = terminal_width();
+
+	if (!width || row_width(table, wanted_width) <= width)
+		return;
+	make_narrow(table);
+	if (row_width(table, least_width) > width)
+		leave_out(table);
+}
+
+static void tell_left_out(const struct table *table)
+{
+	const char *before = "Without columns that have nothing: ";
+
+	for (size_t i = 0; i < table->column_count; i++) {
+		if (!table->columns[i].left_out)
+			continue;
+		printf("%s%s", before, title_of(table, i));
+		before = ", ";
+	}
+	if (*before == ',')
+		putchar('\n');
+}
+
 /* -- the first rows -- */
 
 static void begin_first_row(struct table *table)
@@ -134,7 +276,10 @@ static void begin_first_row(struct table *table)
 static void print_first_rows(struct table *table)
 {
 	progress_clear();
+	if (table->finished)
+		fit(table);
 	keep_error(table, scols_print_table(table->first_rows));
+	tell_left_out(table);
 	for (size_t i = 0; i < table->column_count; i++) {
 		struct libscols_column *column = scols_table_get_column(table->first_rows, i);
 
@@ -194,33 +339,14 @@ static void end_row(struct table *table)
 		put_cell(table, "", 0, 0);
 }
 
-/* How many columns of a terminal TEXT takes, which is in the locale's encoding. */
-static size_t display_width(const char *text)
-{
-	const char *end = text + strlen(text);
-	mbstate_t state = { 0 };
-	size_t width = 0;
-
-	while (text < end) {
-		wchar_t character;
-		size_t length = mbrtowc(&character, text, end - text, &state);
-		int columns;
-
-		if (length > (size_t)(end - text))
-			return width + (end - text);
-		columns = wcwidth(character);
-		width += columns > 0 ? columns : 0;
-		text += length;
-	}
-	return width;
-}
-
 /* -- both -- */
 
 void table_begin_row(struct table *table)
 {
 	if (table->row_count == LAID_OUT_ROWS_MAX && table->first_rows)
 		print_first_rows(table);
+	if (table->finished)
+		keep_error(table, -EINVAL);
 	if (table->error)
 		return;
 
@@ -298,9 +424,15 @@ int table_flush(struct table *table)
 	return table->error;
 }
 
+int table_finish(struct table *table)
+{
+	table->finished = true;
+	return table_flush(table);
+}
+
 int table_end(struct table **table)
 {
-	int ret = *table ? table_flush(*table) : 0;
+	int ret = *table ? table_finish(*table) : 0;
 
 	table_freep(table);
 	*table = NULL;

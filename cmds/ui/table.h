@@ -20,7 +20,7 @@ struct table;
 /*
  * A table of any length on standard output, in constant memory. The first rows determine the widths
  * of the columns; the other rows are printed with these widths, or wider ones from a wider row on.
- * Returns 0 or -ENOMEM; freed with table_free(), which prints the rows that are left.
+ * Returns 0 or -ENOMEM; freed with table_free(), which finishes the table.
  */
 int table_new(struct table **ret_table, const struct table_column *columns, size_t column_count);
 /* table_new() with all of the array COLUMNS. */
@@ -42,7 +42,15 @@ void table_size_cell(struct table *table, uint64_t bytes, struct size_format for
 /* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);
 
-/* Prints the rows that are left, and frees and clears *TABLE, if it is not NULL. Returns table_error(). */
+/*
+ * Prints the rows that are left; there must be no more. If standard output is a terminal, all rows
+ * are known and they do not fit, the columns get as narrow as they can be. If that is not enough,
+ * columns of numbers that have nothing but 0 or "-" are left out, and a line after the table names
+ * them. Returns table_error().
+ */
+int table_finish(struct table *table);
+
+/* Prints the rows that are left as table_finish() does, and frees and clears *TABLE, if it is not NULL. Returns table_error(). */
 int table_end(struct table **table);
 
 /* 0, or the negative errno of the first failure: no memory, or more cells than columns. */

@@ -346,6 +346,30 @@ repeat() {
     grep -qx -e "$(repeat 10 -)[.]\{10\}$(repeat 10 '#')[.]\{10\}" <<<"$wide"
 }
 
+# on_terminal COLUMNS ARGUMENT...: what the command prints there
+on_terminal() {
+    script -qec "stty cols $1; '$FASTPATH' fiemap-shared '$2'" /dev/null | tr -d '\r'
+}
+
+@test "the sums fit a terminal of 80 columns, and lose nothing elsewhere" {
+    local narrow wide piped
+
+    # short names
+    cd "$MNT"
+    piped=$(fiemap_shared quarters)
+    wide=$(on_terminal 200 quarters)
+    [ "$wide" = "$piped" ]
+    # it is wider than that
+    [ "$(head -n 1 <<<"$piped" | wc -L)" -gt 80 ]
+
+    narrow=$(on_terminal 80 quarters)
+    [ "$(wc -L <<<"$narrow")" -le 80 ]
+    [ "$(tail -n 1 <<<"$narrow")" = "Without columns that have nothing: Set shared, Inline, Delalloc" ]
+    # the figures that are left are the same
+    [ "$(sed -n '2{s/ *$//;s/  */ /g;p}' <<<"$narrow")" = \
+        "$(awk 'NR == 2 { print $1, $2, $3, $7, $8, $9 }' <<<"$piped")" ]
+}
+
 @test "--map of a range and of an empty file" {
     run -0 fiemap_shared --map --range 2M:1M "$MNT/quarters"
     expect_line "#{80}"

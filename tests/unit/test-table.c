@@ -350,10 +350,113 @@ static void test_nothing_is_cut(void **state)
 	assert_non_null(strstr(text, name));
 }
 
+/* -- a terminal -- */
+
+size_t __wrap_terminal_width(void);
+
+/* 0: it is none */
+static size_t width_of_terminal;
+
+size_t __wrap_terminal_width(void)
+{
+	return width_of_terminal;
+}
+
+static const struct table_column wide_columns[] = {
+	{ "SIZE", 10, false },
+	{ "NONE", 10, false },
+	{ "COUNT", 10, false },
+	{ "PATH", 0, true },
+};
+
+/* A table of COUNT rows; the column NONE is not 0 in the row ODD alone. */
+static char *print_on(size_t terminal, size_t count, size_t odd)
+{
+	struct table *table;
+	int failed = 0;
+	char *text;
+
+	width_of_terminal = terminal;
+	capture_begin();
+	failed |= TABLE_NEW(&table, wide_columns);
+	for (size_t i = 0; i < count; i++) {
+		table_begin_row(table);
+		table_cell(table, "1.00MiB");
+		table_cell(table, i == odd ? "0.01B" : i ? "-" : "0.00B");
+		table_number_cell(table, 10);
+		table_cell(table, "x");
+	}
+	failed |= table_end(&table);
+	text = capture_end();
+	width_of_terminal = 0;
+	assert_int_equal(failed, 0);
+	return text;
+}
+
+#define ALL_COLUMNS "      SIZE       NONE      COUNT PATH\n"
+
+static void test_terminal(void **state)
+{
+	CLEANUP_FREE char *none = print_on(0, 2, 9), *wide = print_on(38, 2, 9);
+	CLEANUP_FREE char *tight = print_on(37, 2, 9), *tightest = print_on(26, 2, 9);
+	CLEANUP_FREE char *narrow = print_on(25, 2, 9), *needed = print_on(5, 2, 1);
+
+	(void)state;
+	assert_string_equal(none, ALL_COLUMNS "   1.00MiB      0.00B         10 x\n"
+					      "   1.00MiB          -         10 x\n");
+	assert_string_equal(wide, none);
+	assert_string_equal(tight, "   SIZE  NONE  COUNT PATH\n"
+				   "1.00MiB 0.00B     10 x\n"
+				   "1.00MiB     -     10 x\n");
+	assert_string_equal(tightest, tight);
+	assert_string_equal(narrow, "   SIZE  COUNT PATH\n"
+				    "1.00MiB     10 x\n"
+				    "1.00MiB     10 x\n"
+				    "Without columns that have nothing: NONE\n");
+	/* a column with something stays, and no text is cut */
+	assert_string_equal(needed, "   SIZE  NONE  COUNT PATH\n"
+				    "1.00MiB 0.00B     10 x\n"
+				    "1.00MiB 0.01B     10 x\n");
+}
+
+/* What a later row has is not known when the first ones are printed. */
+static void test_terminal_many_rows(void **state)
+{
+	CLEANUP_FREE char *text = print_on(25, 501, 500);
+
+	(void)state;
+	assert_true(strncmp(text, ALL_COLUMNS, strlen(ALL_COLUMNS)) == 0);
+	assert_non_null(strstr(text, "   1.00MiB      0.01B         10 x\n"));
+}
+
+static void test_finished(void **state)
+{
+	CLEANUP_FREE char *text = NULL;
+	struct table *table;
+	int failed = 0, late;
+
+	(void)state;
+	capture_begin();
+	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
+	add_row(table, "1", "one");
+	failed |= table_finish(table);
+	add_row(table, "2", "two");
+	late = table_error(table);
+	table_free(table);
+	text = capture_end();
+	assert_int_equal(failed, 0);
+	assert_int_equal(late, -EINVAL);
+	assert_string_equal(text, "  NUMBER NAME\n"
+				  "       1 one\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few_rows),
+		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_terminal_many_rows),
+		cmocka_unit_test(test_finished),
 		cmocka_unit_test(test_names_are_escaped),
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_no_rows),
