@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -39,7 +38,8 @@ char *format_duration(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds)
 {
 	uint64_t seconds = nanoseconds / NANOSECONDS_PER_SECOND;
 	const struct unit *unit, *below;
-	uint64_t step, rest;
+	unsigned int count, rest;
+	uint64_t step;
 
 	if (!seconds)
 		return format_time(text, nanoseconds);
@@ -52,12 +52,11 @@ char *format_duration(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds)
 	/* which can lead to the next unit: 59min 60s is 1h */
 	unit = unit_of(seconds);
 	below = unit_below(unit);
+	count = seconds / unit->seconds;
 	rest = seconds % unit->seconds / below->seconds;
 	if (rest)
-		snprintf(text, UNITS_TEXT_SIZE, "%" PRIu64 "%s %" PRIu64 "%s",
-			 seconds / unit->seconds, unit->name, rest, below->name);
+		snprintf(text, UNITS_TEXT_SIZE, "%u%s %u%s", count, unit->name, rest, below->name);
 	else
-		snprintf(text, UNITS_TEXT_SIZE, "%" PRIu64 "%s", seconds / unit->seconds,
-			 unit->name);
+		snprintf(text, UNITS_TEXT_SIZE, "%u%s", count, unit->name);
 	return text;
 }
