@@ -22,7 +22,7 @@ static void expect_spaces(const struct btrfs_ioctl_space_info *spaces, size_t co
 	struct {
 		struct btrfs_ioctl_space_args arguments;
 		struct btrfs_ioctl_space_info spaces[4];
-	} answer = { .arguments = { SPACES_MAX, total } };
+	} answer = { .arguments.space_slots = SPACES_MAX, .arguments.total_spaces = total };
 
 	assert_true(count <= ARRAY_SIZE(answer.spaces));
 	memcpy(answer.spaces, spaces, count * sizeof(*spaces));
