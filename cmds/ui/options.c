@@ -344,11 +344,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = global;
-		/* of an option before the command */
-		return check_format(global);
+		return 0;
 	case ARGP_KEY_END:
 		message_set_quiet(global->verbosity < 0);
-		return 0;
+		/* of an option before the command, too; argp would leak if that failed at the start */
+		return global->done ? 0 : check_format(global);
 	case 'h':
 	case OPTION_HELP:
 		return print_help(state, global, argument);
