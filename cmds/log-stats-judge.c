@@ -94,11 +94,6 @@ static uint64_t figure_ns(enum judged judged, const struct latency *latency)
 	return 0;
 }
 
-uint64_t limits_judged_ns(const struct limits *limits, const struct latency *latency)
-{
-	return figure_ns(limits->judged, latency);
-}
-
 static void warn_of_few(const struct limits *limits, const struct latency *latency)
 {
 	if (limits->judged == JUDGED_P99 && latency->count && latency->count < FSYNCS_MIN)
@@ -109,7 +104,7 @@ static void warn_of_few(const struct limits *limits, const struct latency *laten
 
 bool limits_check(const struct limits *limits, const struct latency *latency, bool quiet)
 {
-	uint64_t found_ns = limits_judged_ns(limits, latency);
+	uint64_t found_ns = figure_ns(limits->judged, latency);
 	char found[UNITS_TEXT_SIZE], limit[UNITS_TEXT_SIZE];
 
 	if (!limits->max_ns)
@@ -164,7 +159,7 @@ static void print_figure(const struct limits *limits, enum judged judged,
 int limits_print_plugin(const struct limits *limits, const struct plugin_figures *plugin)
 {
 	const struct latency *latency = plugin->latency;
-	double value = milliseconds(limits_judged_ns(limits, latency));
+	double value = milliseconds(figure_ns(limits->judged, latency));
 	int status = plugin_status(limits, value);
 
 	warn_of_few(limits, latency);
@@ -198,7 +193,7 @@ int print_plugin_unknown(const char *otherwise)
 void limits_json(const struct limits *limits, const struct latency *latency,
 		 struct json_writer *json)
 {
-	uint64_t value_ns = limits_judged_ns(limits, latency);
+	uint64_t value_ns = figure_ns(limits->judged, latency);
 
 	if (!limits->max_ns) {
 		json_add_null(json, "check");

@@ -33,8 +33,6 @@ error_t limits_parse_judged(struct limits *limits, const char *text);
 error_t limits_parse_warning(struct limits *limits, const char *text);
 error_t limits_parse_critical(struct limits *limits, const char *text);
 
-uint64_t limits_judged_ns(const struct limits *limits, const struct latency *latency);
-
 /*
  * Complains if the figure is above MAX_NS, as an error with QUIET, and warns if there are too few
  * fsyncs for the figure. Returns whether it is above.
