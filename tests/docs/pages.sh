@@ -69,7 +69,7 @@ check_page()
 	else
 		skip "$name: man formats it without a warning" "man is not installed"
 	fi
-	for section in NAME DESCRIPTION "$@" EXAMPLES AVAILABILITY 'SEE ALSO'; do
+	for section in NAME DESCRIPTION "$@" EXAMPLES TERMS AVAILABILITY 'SEE ALSO'; do
 		check "$name: has a section $section" grep -qE "^\.SH \"?$section\"?\$" "$page"
 	done
 	check "$name: bears the program's version" grep -qF "\"$("$fastpath" --version)\"" "$page"
@@ -108,7 +108,19 @@ after_question()
 	[ "$("$fastpath" --help | sed -n '/^Commands:/,/^$/p' | sed -n 2p)" = "$(questions | head -n 1)" ]
 }
 
+# terms: the files with a term of the field each
+terms()
+{
+	(cd "$top_srcdir/man" && ls terms/*.rst)
+}
+
+included_terms()
+{
+	sed -n 's/^\.\. include:: \(terms\/.*\)/\1/p' "$top_srcdir"/man/*.[78].rst | sort -u
+}
+
 commands=$(commands)
+check "every term is on a page, and every term on a page is known" same man/terms "$(terms)" "man/*.rst" "$(included_terms)"
 check "the commands are grouped by questions" after_question
 check "there are several questions" [ "$(questions | wc -l)" -ge 3 ]
 check "no line of the list of commands is too long" silent broken_lines
