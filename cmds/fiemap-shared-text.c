@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "fiemap-shared-report.h"
 #include "ui/extent-flags.h"
 #include "ui/quoted-name.h"
+#include "ui/terminal.h"
 
 static const struct table_column summary_columns[] = {
 	{ "Total", 10, false },	     { "Exclusive", 10, false },     { "Shared", 10, false },
@@ -235,9 +235,10 @@ static void no_owners(struct report *report, bool asked)
 static void print_disagreement(struct report *report, const struct owner_disagreement *disagreement)
 {
 	(void)report;
-	printf("Disagreement: data extent %" PRIu64 " is flagged %s, and has %" PRIu64
+	printf("%sDisagreement%s: data extent %" PRIu64 " is flagged %s, and has %" PRIu64
 	       " other owners\n",
-	       disagreement->bytenr, disagreement->flagged_shared ? "shared" : "not shared",
+	       terminal_alarm_begin(), terminal_alarm_end(), disagreement->bytenr,
+	       disagreement->flagged_shared ? "shared" : "not shared",
 	       disagreement->other_owner_count);
 }
 
@@ -318,7 +319,7 @@ static int end_owners(struct report *report, bool complete)
 static void print_map(struct report *report)
 {
 	if (report->map)
-		block_map_print(report->map, stdout, isatty(STDOUT_FILENO));
+		block_map_print(report->map, stdout, terminal_has_colours());
 }
 
 static int print_file_sums(struct report *report, const char *path, const struct sharing *sharing,

@@ -116,13 +116,18 @@ static int print_sums(const struct report *report, struct table *table,
 	char why[NAMES_TEXT_SIZE];
 
 	table_begin_row(table);
-	for (int fate = NOCOW_IN_PLACE; fate <= NOCOW_UNKNOWN; fate++)
+	for (int fate = NOCOW_IN_PLACE; fate <= NOCOW_UNKNOWN; fate++) {
+		if (fate == NOCOW_COPIED)
+			table_alarm(table);
 		table_size_cell(table, nocow_sums_bytes_of(sums, fate), sizes);
+	}
 	if (sums->csum_asked_bytes)
 		table_size_cell(table, sums->csum_bytes, sizes);
 	else
 		table_cell(table, "-");
 	table_number_cell(table, sums->extent_count);
+	if (report->verdicts && verdict_alarms(verdict))
+		table_alarm(table);
 	if (report->verdicts)
 		table_cell(table, alarm_name(verdict));
 	table_cell(table, format_reasons(why, sums->reasons));
@@ -162,6 +167,7 @@ static int begin_file(struct report *report, const struct findings *findings)
 
 static int print_range(struct report *report, const struct nocow_range *range)
 {
+	enum nocow_fate fate = nocow_reason_fate(range->reason);
 	struct table *table = report->rows;
 	char why[NAMES_TEXT_SIZE];
 
@@ -170,7 +176,9 @@ static int print_range(struct report *report, const struct nocow_range *range)
 	table_number_cell(table, range->offset);
 	table_number_cell(table, range->bytenr);
 	table_size_cell(table, range->length, report->sizes);
-	table_cell(table, fate_names[nocow_reason_fate(range->reason)]);
+	if (fate == NOCOW_COPIED)
+		table_alarm(table);
+	table_cell(table, fate_names[fate]);
 	table_cell(table, format_reasons(why, range->reasons));
 	table_cell(table, checksums_names[range->checksums]);
 	return table_error(table);

@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "seek-map-report.h"
 #include "ui/histogram.h"
 #include "ui/progress.h"
 #include "ui/quoted-name.h"
+#include "ui/terminal.h"
 
 static const struct table_column sum_columns[] = {
 	{ "Size", 10, false },	  { "Data", 10, false }, { "Hole", 10, false },
@@ -281,7 +281,7 @@ static void begin_finding(struct report *report)
 
 	table_flush(report->summary);
 	progress_clear();
-	printf("Disagreement in %s: ", quoted);
+	printf("%sDisagreement%s in %s: ", terminal_alarm_begin(), terminal_alarm_end(), quoted);
 }
 
 static void print_disagreement(struct report *report, const struct part *part)
@@ -321,7 +321,7 @@ static void end_check(struct report *report, enum check_kind kind, bool passed)
 static void print_map(struct report *report)
 {
 	if (report->map)
-		block_map_print(report->map, stdout, isatty(STDOUT_FILENO));
+		block_map_print(report->map, stdout, terminal_has_colours());
 }
 
 static int print_sums_row(struct table *table, const struct sums *sums, const char *path,

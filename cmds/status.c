@@ -408,7 +408,7 @@ static const char *format_ratio(char text[RATIO_TEXT_SIZE], const char *before, 
 
 static const struct table_column measure_columns[] = {
 	{ "Feature", 12, true }, { "Ratio", 8, false },	 { "Present", 9, false },
-	{ "Absent", 9, false },	 { "Verdict", 8, true }, { "Compared", 30, true },
+	{ "Absent", 9, false },	 { "Verdict", 0, true },
 };
 
 static void print_measured(struct table *table, enum feature_id id, const struct measured *measured)
@@ -421,7 +421,6 @@ static void print_measured(struct table *table, enum feature_id id, const struct
 		format_ratio(present, "<", probe->present_below),
 		format_ratio(absent, ">", probe->absent_above),
 		"-",
-		probe->what,
 	};
 
 	if (measured->done) {
@@ -431,6 +430,15 @@ static void print_measured(struct table *table, enum feature_id id, const struct
 	table_begin_row(table);
 	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
 		table_cell(table, cells[i]);
+}
+
+/* A column of these texts would not fit a terminal. */
+static void print_compared(enum feature_id id)
+{
+	if (can_measure(id))
+		printf("%s: %s\n", features[id].name, feature_probes[id].what);
+	else
+		printf("Not measured: %s: " NEEDS_ROOT "\n", features[id].name);
 }
 
 static int print_measurement(const struct report *report)
@@ -448,10 +456,8 @@ static int print_measurement(const struct report *report)
 			print_measured(table, i, &report->measured[i]);
 	}
 	ret = table_finish(table);
-	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++) {
-		if (!can_measure(i))
-			printf("Not measured: %s: " NEEDS_ROOT "\n", features[i].name);
-	}
+	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++)
+		print_compared(i);
 	return ret;
 }
 

@@ -45,6 +45,9 @@ struct table {
 	/* no row comes any more */
 	bool finished;
 
+	/* the next cell is an alarm */
+	bool alarm;
+
 	/* the locale's encoding is UTF-8 */
 	bool shows_utf8;
 	/* the first negative errno */
@@ -87,6 +90,7 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 
 	/* It would escape control bytes alone. */
 	scols_table_enable_noencoding(table->first_rows, 1);
+	scols_table_enable_colors(table->first_rows, terminal_has_colours());
 	/* Never cut a name to the terminal's width. */
 	scols_table_enable_nowrap(table->first_rows, 0);
 	scols_table_set_termforce(table->first_rows, SCOLS_TERMFORCE_NEVER);
@@ -297,6 +301,18 @@ static void put_text(const char *text, size_t size)
 	fwrite_unlocked(text, 1, size, stdout);
 }
 
+/* SIZE bytes of TEXT, in the colour of an alarm if the cell is one. */
+static void put_cell_text(struct table *table, const char *text, size_t size)
+{
+	bool alarm = table->alarm && !is_nothing(text);
+
+	if (alarm)
+		fputs(terminal_alarm_begin(), stdout);
+	put_text(text, size);
+	if (alarm)
+		fputs(terminal_alarm_end(), stdout);
+}
+
 static void put_blanks(size_t count)
 {
 	for (; count; count--)
@@ -320,7 +336,7 @@ static int put_cell(struct table *table, const char *text, size_t size, size_t w
 		put_blanks(1);
 	if (!column->left)
 		put_blanks(blanks);
-	put_text(text, size);
+	put_cell_text(table, text, size);
 	/* Nothing stands after the last column that could be out of its place. */
 	if (column->left && table->column + 1 < table->column_count)
 		put_blanks(blanks);
@@ -360,6 +376,27 @@ void table_begin_row(struct table *table)
 	table->column = 0;
 }
 
+static int set_cell(struct table *table, const char *text)
+{
+	struct libscols_cell *cell = scols_line_get_cell(table->row, table->column);
+	int ret = scols_line_set_data(table->row, table->column++, text);
+
+	if (ret < 0 || !table->alarm || is_nothing(text))
+		return ret;
+	return scols_cell_set_color(cell, "red");
+}
+
+void table_alarm(struct table *table)
+{
+	table->alarm = true;
+}
+
+static void end_cell(struct table *table, int ret)
+{
+	table->alarm = false;
+	keep_error(table, ret);
+}
+
 /* SIZE bytes of TEXT, which ends with them, printed as they are. */
 static void plain_cell(struct table *table, const char *text, size_t size)
 {
@@ -367,11 +404,8 @@ static void plain_cell(struct table *table, const char *text, size_t size)
 
 	if (table->error)
 		return;
-	if (table->first_rows)
-		ret = scols_line_set_data(table->row, table->column++, text);
-	else
-		ret = put_cell(table, text, size, size);
-	keep_error(table, ret);
+	ret = table->first_rows ? set_cell(table, text) : put_cell(table, text, size, size);
+	end_cell(table, ret);
 }
 
 /* libsmartcols 2.38 never ends on what is not in the locale's encoding. */
@@ -386,10 +420,10 @@ static void odd_cell(struct table *table, const char *text)
 	if (!escaped)
 		ret = -ENOMEM;
 	else if (table->first_rows)
-		ret = scols_line_set_data(table->row, table->column++, escaped);
+		ret = set_cell(table, escaped);
 	else
 		ret = put_cell(table, escaped, strlen(escaped), display_width(escaped));
-	keep_error(table, ret);
+	end_cell(table, ret);
 }
 
 void table_cell(struct table *table, const char *text)

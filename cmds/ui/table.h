@@ -39,6 +39,12 @@ void table_cell(struct table *table, const char *text);
 void table_number_cell(struct table *table, uint64_t number);
 void table_size_cell(struct table *table, uint64_t bytes, struct size_format format);
 
+/*
+ * The next cell is something that must not be overlooked: it has a colour on a terminal that shows
+ * colours, unless it is 0 or "-".
+ */
+void table_alarm(struct table *table);
+
 /* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);
 

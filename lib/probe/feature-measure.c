@@ -25,7 +25,7 @@ const struct feature_probe feature_probes[FEATURE_COUNT] = {
 	[FEATURE_SEEK_CACHE] = {
 		.run = probe_seek_cache,
 		.unit = "ns",
-		.what = "seeks before and after holes were read, the slower against the faster",
+		.what = "seeks before and after holes were read, slower against faster",
 		.present_below = 200,
 		.absent_above = 400,
 	},

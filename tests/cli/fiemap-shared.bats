@@ -339,7 +339,7 @@ repeat() {
 @test "--map is as wide as the terminal, and coloured there" {
     local wide
 
-    wide=$(script -qec "stty cols 40; '$FASTPATH' fiemap-shared --map '$MNT/quarters'" /dev/null)
+    wide=$(TERM=xterm NO_COLOR='' script -qec "stty cols 40; '$FASTPATH' fiemap-shared --map '$MNT/quarters'" /dev/null)
     [[ $wide = *$'\033['*m* ]]
     # shellcheck disable=SC2001
     wide=$(sed 's/\x1b\[[0-9;]*m//g' <<<"$wide" | tr -d '\r')

@@ -104,6 +104,49 @@ prove_nocow() {
     refuse_line "Hint: .*NOCOW.*Hint: .*"
 }
 
+# on_terminal ARGUMENT...: what nocow-check prints there
+on_terminal() {
+    script -qec "'$FASTPATH' nocow-check ${*@Q}" /dev/null | tr -d '\r'
+}
+
+@test "on a terminal what is copied has a colour, and nothing else" {
+    local red=$'\033[31m' plain=$'\033[0m' seen
+
+    export TERM=xterm
+    unset NO_COLOR
+    seen=$(on_terminal "$MNT/cow" "$MNT/nocow")
+    [[ $seen = *"$red"*"1.00MiB$plain"* ]]
+    # that of the file and that of the total
+    [ "$(grep -oF "$red" <<<"$seen" | wc -l)" -eq 2 ]
+    seen=$(on_terminal --check "$MNT/cloned")
+    [[ $seen = *"$red"*"1.00MiB$plain"*"${red}yes"*"$plain"* ]]
+    seen=$(on_terminal --extents "$MNT/prealloc")
+    [ "$(grep -cF "${red}copied" <<<"$seen")" -eq 1 ]
+
+    [ "$(NO_COLOR=1 on_terminal "$MNT/cow")" = "$(nocow_check "$MNT/cow")" ]
+    [ "$(TERM=dumb on_terminal "$MNT/cow")" = "$(nocow_check "$MNT/cow")" ]
+    [[ $(NO_COLOR='' on_terminal "$MNT/cow") = *"$red"* ]]
+}
+
+@test "rows that are printed as they come have the colour, too" {
+    local red=$'\033[31m' plain=$'\033[0m' seen file
+
+    mkdir "$MNT/many"
+    for file in {1..510}; do
+        echo "$file" >"$MNT/many/$file"
+    done
+    random "$MNT/many/511" 8
+    nocow_file "$MNT/many/512" 8
+    sync -f "$MNT"
+    export TERM=xterm
+    unset NO_COLOR
+    printf '%s\0' "$MNT/many"/{1..512} >"$BATS_TEST_TMPDIR/list"
+    seen=$(on_terminal -q --files0-from="$BATS_TEST_TMPDIR/list")
+    rm -r "$MNT/many"
+    [[ $(sed -n '/many\/511$/p' <<<"$seen") = *" ${red}8.00KiB$plain "* ]]
+    [[ $(sed -n '/many\/512$/p' <<<"$seen") != *"$red"* ]]
+}
+
 @test "one file needs no total" {
     run -0 nocow_check "$MNT/nocow"
     refuse_line ".* total"

@@ -521,6 +521,7 @@ on_release() {
     expect_line "Disagreement in '$MNT/quarters': 1048576 at 3145728 is hole to lseek and regular to FIEMAP"
     [ "$(grep -c Disagreement <<<"$output")" = 2 ]
     refuse_line "Check: .*"
+    [[ $(TERM=xterm NO_COLOR='' SEEK_LIE=no-data:5:99 script -qec "'$LYING' seek-map --check '$MNT/quarters'" /dev/null) = *$'\033[31mDisagreement\033[0m in '* ]]
     run -64 lying no-hole:5:99 seek-map --raw --check "$MNT/quarters"
     expect_line "Disagreement in '$MNT/quarters': 1048576 at 1048576 is data to lseek and hole to FIEMAP"
     expect_line "Disagreement in '$MNT/quarters': 1048576 at 2097152 is data to lseek and prealloc to FIEMAP"
