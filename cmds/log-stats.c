@@ -22,11 +22,13 @@
 #include "fsync/fsync-folder.h"
 #include "log-stats-judge.h"
 #include "log-stats-metrics.h"
+#include "log-stats-plot.h"
 #include "log-stats-watch.h"
 #include "ui/counter-delta.h"
 #include "ui/directory.h"
 #include "ui/histogram.h"
 #include "ui/json.h"
+#include "ui/leftover.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 #include "ui/quoted-name.h"
@@ -54,6 +56,7 @@ struct arguments {
 	bool commit_between;
 	bool watch;
 	const char *samples;
+	const char *plot;
 	bool check;
 	/* --judge was given */
 	bool judge;
@@ -67,6 +70,7 @@ enum {
 	OPTION_COMMIT_BETWEEN,
 	OPTION_WATCH,
 	OPTION_JSON_SAMPLES,
+	OPTION_PLOT,
 	OPTION_CHECK,
 	OPTION_MAX_MS,
 	OPTION_JUDGE,
@@ -87,6 +91,8 @@ static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
 	{ "json-samples", OPTION_JSON_SAMPLES, "FILE", 0,
 	  "Also write a line of JSON for each fsync to a new FILE", 2 },
+	{ "plot", OPTION_PLOT, "FILE", 0,
+	  "Also draw the time of each fsync, by gnuplot, into a new FILE in SVG", 2 },
 	{ "check", OPTION_CHECK, NULL, 0,
 	  "Exit with status 64 if the figure of --judge is above --max-ms", 2 },
 	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit for --check", 2 },
@@ -129,7 +135,7 @@ static error_t check_watch(const struct arguments *arguments)
 	}
 	if (arguments->check || arguments->judge || arguments->limits.has_warning ||
 	    arguments->limits.has_critical || arguments->limits.max_ns || arguments->samples ||
-	    arguments->commit_between || arguments->every || arguments->files) {
+	    arguments->plot || arguments->commit_between || arguments->every || arguments->files) {
 		error("--watch can only be combined with --interval");
 		return EINVAL;
 	}
@@ -211,6 +217,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_JSON_SAMPLES:
 		arguments->samples = text;
 		return 0;
+	case OPTION_PLOT:
+		arguments->plot = text;
+		return 0;
 	case OPTION_CHECK:
 		arguments->check = true;
 		return 0;
@@ -265,6 +274,7 @@ struct run {
 	struct fsync_folder folder;
 	/* each fsync as it comes; without a stream where nobody asks for it */
 	struct new_file samples;
+	struct log_stats_plot plot;
 	struct latency latency;
 	struct trend trend;
 	struct kind_sums kinds[FSYNC_KINDS];
@@ -331,16 +341,6 @@ static int find_directory(struct run *run)
 
 /* -- removing -- */
 
-/* Frees the path. */
-static void tell_place(const char *what, struct descriptor_place *place)
-{
-	CLEANUP_FREE char *path = place->path;
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
-
-	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode, path ? ", " : "",
-	      path ? quoted : "");
-}
-
 /* Where it was moved meanwhile, that is all that is known about it. */
 static void removal_failed(struct run *run, const struct fsync_folder *folder, int err)
 {
@@ -349,7 +349,7 @@ static void removal_failed(struct run *run, const struct fsync_folder *folder, i
 
 	failed(run, "cannot remove", path ? path : folder->name, err);
 	if (descriptor_place_of(folder->fd, &place) == 0)
-		tell_place("it", &place);
+		complain_of_leftover("it", &place);
 }
 
 static void finish_removal(struct run *run, const struct fsync_folder *folder, int ret)
@@ -452,6 +452,7 @@ static void record(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
 	if (nanoseconds > sums->max_ns)
 		sums->max_ns = nanoseconds;
 	write_sample(run, nanoseconds, kind);
+	log_stats_plot_add(&run->plot, kind, run->folder.file_count, nanoseconds);
 }
 
 /* Returns 0 or a negative errno, and complains. */
@@ -849,7 +850,23 @@ static void finish_samples(struct run *run)
 	if (ret < 0)
 		failed(run, "cannot write to", run->arguments->samples, ret);
 	if (left.inode)
-		tell_place("what was written", &left);
+		complain_of_leftover("what was written", &left);
+}
+
+/* Returns 0, or -1, and complains. */
+static int prepare_plot(struct run *run)
+{
+	int ret = plot_open(&run->plot.plot, run->arguments->plot);
+
+	if (ret < 0)
+		run->status = STATUS_ERROR;
+	return ret;
+}
+
+static void finish_plot(struct run *run)
+{
+	if (log_stats_plot_finish(&run->plot, run->arguments->directory) < 0)
+		run->status = STATUS_ERROR;
 }
 
 static bool is_quiet(const struct run *run)
@@ -918,14 +935,15 @@ static void report(struct run *run)
 
 static void run_exercise(struct run *run)
 {
-	if (find_directory(run) == 0 && prepare_samples(run) == 0) {
+	if (find_directory(run) == 0 && prepare_samples(run) == 0 && prepare_plot(run) == 0) {
 		progress_start(run->arguments->global->verbosity >= 0);
 		remove_all_left(run);
 		if (!interrupts_pending(&run->interrupts))
 			exercise(run);
 		progress_clear();
-		finish_samples(run);
 	}
+	finish_samples(run);
+	finish_plot(run);
 	check_limit(run);
 	report(run);
 }

@@ -125,6 +125,9 @@ int send_reading_take(void *data, const void *bytes, size_t size)
 		if (ret < 0)
 			return ret;
 	}
+	if (reading->plot)
+		send_plot_add(reading->plot, monotonic_ns() - reading->started_ns,
+			      reading->stream.position);
 	if (progress_due())
 		show_progress(reading);
 	return ret;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/units.h"
+#include "send-reada-plot.h"
 #include "send/send-extents.h"
 #include "send/send-largest-files.h"
 #include "send/send-stream.h"
@@ -31,6 +32,8 @@ struct send_reading {
 	struct send_largest_files *top;
 	/* with --compressed-data and without --data: finds the size of compressed extents */
 	struct send_extents *extents;
+	/* the plot of this pass, NULL: there is none */
+	struct send_plot *plot;
 	size_t page_size;
 	/* the expected size of the stream, 0 if unknown */
 	uint64_t expected_bytes;

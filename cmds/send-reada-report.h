@@ -40,6 +40,8 @@ struct send_report {
 	/* with --estimate */
 	struct send_forecast forecast;
 	struct counter_delta counter_delta;
+	/* of the first pass, or NULL */
+	struct send_plot *plot;
 	/* the damage of a decoded stream, or NULL */
 	const char *error;
 };

@@ -14,6 +14,7 @@
 #include "fs/device-stats.h"
 #include "send-reada-decode.h"
 #include "send-reada-metrics.h"
+#include "send-reada-plot.h"
 #include "send-reada-reading.h"
 #include "send-reada-report.h"
 #include "send-reada-source.h"
@@ -53,6 +54,7 @@ struct arguments {
 	bool cold;
 	uint64_t passes;
 	uint64_t top;
+	const char *plot;
 	enum progress_wish progress;
 };
 
@@ -65,6 +67,7 @@ enum {
 	OPTION_COLD,
 	OPTION_PASSES,
 	OPTION_TOP,
+	OPTION_PLOT,
 	OPTION_PROGRESS,
 	OPTION_NO_PROGRESS,
 	OPTION_DECODE,
@@ -89,6 +92,10 @@ static const struct argp_option option_list[] = {
 	  "(100M), or measure",
 	  2 },
 	{ "top", OPTION_TOP, "N", 0, "Also print the N files with the most bytes in the stream",
+	  2 },
+	{ "plot", OPTION_PLOT, "FILE", 0,
+	  "Also draw the rate of the stream and the reads in flight in the first pass, by gnuplot, "
+	  "into a new FILE in SVG",
 	  2 },
 	{ "decode", OPTION_DECODE, "FILE", 0,
 	  "Read a stream from FILE (-: standard input) instead of sending", 2 },
@@ -146,9 +153,10 @@ static error_t check_decode(const struct arguments *arguments)
 		return EINVAL;
 	}
 	if (arguments->parent || arguments->clone_count || arguments->protocol_given ||
-	    arguments->compressed || arguments->data || arguments->cold || arguments->passes) {
+	    arguments->compressed || arguments->data || arguments->cold || arguments->passes ||
+	    arguments->plot) {
 		error("--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, "
-		      "--cold or --passes");
+		      "--cold, --passes or --plot");
 		return EINVAL;
 	}
 	return 0;
@@ -159,8 +167,9 @@ static error_t check_arguments(struct arguments *arguments, const struct argp_st
 	if (arguments->global->done)
 		return 0;
 	if (arguments->estimate && (arguments->data || arguments->cold || arguments->passes ||
-				    arguments->top || arguments->decode)) {
-		error("--estimate cannot be combined with --data, --cold, --passes, --top or --decode");
+				    arguments->top || arguments->decode || arguments->plot)) {
+		error("--estimate cannot be combined with --data, --cold, --passes, --top, --decode "
+		      "or --plot");
 		return EINVAL;
 	}
 	if (!arguments->estimate && (arguments->rate || arguments->measure_rate)) {
@@ -203,6 +212,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return parse_rate(arguments, text);
 	case OPTION_TOP:
 		return parse_count("--top", text, TOP_MAX, &arguments->top);
+	case OPTION_PLOT:
+		arguments->plot = text;
+		return 0;
 	case OPTION_DECODE:
 		arguments->decode = text;
 		return 0;
@@ -324,10 +336,14 @@ static int send_pass(struct send_report *report, const struct send_source *sourc
 	if (pass->cold && begin_cold(request->fd) < 0)
 		return -1;
 	pass->device_known = device_stats_read(NULL, source->subvolume.fsid, &before) == 0;
+	if (reading->plot)
+		send_plot_begin(reading->plot, source->subvolume.fsid);
 	ret = send_once(request, report->subvolume, reading);
 	if (ret < 0)
 		return ret;
 	pass_measure(pass, reading);
+	if (reading->plot)
+		send_plot_end(reading->plot, pass->elapsed_ns, pass->stream_bytes);
 	if (pass->device_known && device_stats_read(NULL, source->subvolume.fsid, &after) == 0)
 		pass->device = device_stats_subtract(&after, &before);
 	else
@@ -351,6 +367,7 @@ static int send_passes(struct send_report *report, const struct arguments *argum
 		if (ret < 0)
 			return ret;
 		report->reading.expected_bytes = expected;
+		report->reading.plot = i == 0 ? report->plot : NULL;
 		report->passes[i].cold = arguments->cold && i == 0;
 		if (i == 0)
 			counter_delta_begin(&report->counter_delta, request->fd);
@@ -538,6 +555,48 @@ static int print(const struct send_report *report, const struct arguments *argum
 	return 0;
 }
 
+/* Returns 0, or -1, and complains. */
+static int prepare_plot(struct send_report *report, const struct arguments *arguments)
+{
+	if (!arguments->plot)
+		return 0;
+	report->plot = calloc(1, sizeof(*report->plot));
+	if (!report->plot) {
+		error("out of memory");
+		return -1;
+	}
+	return plot_open(&report->plot->plot, arguments->plot);
+}
+
+static int finish_plot(struct send_report *report, const struct arguments *arguments,
+		       bool is_complete)
+{
+	int ret = 0;
+
+	if (report->plot)
+		ret = send_plot_finish(report->plot, arguments->path, is_complete);
+	free(report->plot);
+	return ret;
+}
+
+/* Returns the exit status. */
+static int run_report(struct send_report *report, struct arguments *arguments)
+{
+	int ret;
+
+	begin_progress(arguments);
+	ret = make_report(report, arguments);
+	progress_clear();
+	if (print(report, arguments, ret == 0) < 0)
+		ret = -ENOMEM;
+	if (ret == -ENOMEM)
+		error("out of memory");
+	if (finish_plot(report, arguments, ret == 0) < 0)
+		ret = -1;
+	send_reading_free(&report->reading);
+	return ret < 0 || report->error ? STATUS_ERROR : STATUS_OK;
+}
+
 static int run(struct arguments *arguments)
 {
 	struct send_report report = {
@@ -546,21 +605,17 @@ static int run(struct arguments *arguments)
 		.cold = arguments->cold,
 		.pass_count = arguments->passes ? arguments->passes : 1,
 	};
-	int ret = -1;
+	int status = STATUS_ERROR;
 
 	report.passes = calloc(report.pass_count, sizeof(*report.passes));
-	if (report.passes) {
-		begin_progress(arguments);
-		ret = make_report(&report, arguments);
-		progress_clear();
-		if (print(&report, arguments, ret == 0) < 0)
-			ret = -ENOMEM;
-	}
-	if (!report.passes || ret == -ENOMEM)
+	if (!report.passes)
 		error("out of memory");
-	send_reading_free(&report.reading);
+	else if (prepare_plot(&report, arguments) < 0)
+		finish_plot(&report, arguments, false);
+	else
+		status = run_report(&report, arguments);
 	free(report.passes);
-	return ret < 0 || report.error ? STATUS_ERROR : STATUS_OK;
+	return status;
 }
 
 int send_reada_run(int argc, char **argv, struct global_options *global)

@@ -56,7 +56,7 @@ static int read_all(int fd, char *buffer, size_t size, size_t *ret_length)
 struct start {
 	const char *path;
 	char *const *argv;
-	/* the standard files: at most one descriptor, KEPT or EMPTY */
+	/* the standard files: a descriptor, KEPT or EMPTY; of several descriptors none is one of them */
 	int files[STANDARD_FILE_COUNT];
 	/* what the program has open besides, -1: nothing */
 	int inherited;
@@ -261,13 +261,13 @@ static int drain(int fd)
 	return ret;
 }
 
-int child_run_errors(const char *path, char *const *argv, int inherited, char *buffer, size_t size,
-		     size_t *ret_length, int *ret_wait_status)
+int child_run_errors(const char *path, char *const *argv, int inherited, int output, char *buffer,
+		     size_t size, size_t *ret_length, int *ret_wait_status)
 {
 	struct start start = {
 		.path = path,
 		.argv = argv,
-		.files = { EMPTY, EMPTY, EMPTY },
+		.files = { EMPTY, output < 0 ? EMPTY : output, EMPTY },
 		.inherited = inherited,
 	};
 	int fd = -1, wait_status = 0, ret, waited;

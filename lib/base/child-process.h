@@ -30,11 +30,12 @@ int child_run_held(const char *path, char *const *argv, int output, struct inter
 
 /*
  * As child_run(), with empty standard input, and keep the first SIZE bytes of standard error. The
- * rest of it, and standard output, is discarded. The program inherits the descriptor INHERITED with
- * the same number, which must be greater than 2; -1 means none.
+ * rest of it is discarded. Standard output is the descriptor OUTPUT, -1: it is discarded. The
+ * program inherits the descriptor INHERITED with the same number, -1: none. Both must be greater
+ * than 2.
  */
-int child_run_errors(const char *path, char *const *argv, int inherited, char *buffer, size_t size,
-		     size_t *ret_length, int *ret_wait_status);
+int child_run_errors(const char *path, char *const *argv, int inherited, int output, char *buffer,
+		     size_t size, size_t *ret_length, int *ret_wait_status);
 
 /*
  * Run a program to its end with empty standard input and this process's standard error, and keep

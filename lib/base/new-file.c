@@ -52,7 +52,7 @@ static int create_with_a_name(struct new_file *file)
 		if (ret < 0)
 			return ret;
 		fd = openat(file->directory_fd, file->temporary,
-			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)
@@ -72,7 +72,7 @@ static int create(struct new_file *file)
 	file->own_descriptors = open_own_descriptors();
 	if (file->own_descriptors < 0)
 		return create_with_a_name(file);
-	fd = openat(file->directory_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	fd = openat(file->directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 	if (fd >= 0)
 		return fd;
 	return errno == EOPNOTSUPP || errno == EISDIR ? create_with_a_name(file) : -errno;

@@ -28,7 +28,7 @@ struct new_file {
 	int directory_fd;
 	/* from open_own_descriptors() */
 	int own_descriptors;
-	/* a second descriptor of the file, besides that of the stream */
+	/* a second descriptor of the file, besides that of the stream; it can be read, too */
 	int fd;
 	char *name;
 	/* what has the name is replaced */

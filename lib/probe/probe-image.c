@@ -133,7 +133,7 @@ static int run_mkfs(struct probe_image *image, const char *program)
 	size_t length;
 
 	snprintf(device, sizeof(device), "/proc/self/fd/%d", image->device_fd);
-	ret = child_run_errors(program, argv, image->device_fd, said, sizeof(said) - 1, &length,
+	ret = child_run_errors(program, argv, image->device_fd, -1, said, sizeof(said) - 1, &length,
 			       &wait_status);
 	if (ret < 0)
 		return fail(image->failure, "cannot run mkfs.btrfs", ret);

@@ -557,7 +557,7 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
     expect_error "invalid value for --passes: '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
     expect_error "invalid value for --top: '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
-    expect_error "--estimate cannot be combined with --data, --cold, --passes, --top or --decode" --estimate --data "$MNT/first"
+    expect_error "--estimate cannot be combined with --data, --cold, --passes, --top, --decode or --plot" --estimate --data "$MNT/first"
     expect_error "--rate needs --estimate" --rate 1M "$MNT/first"
     expect_error "--rate needs --estimate" --rate measure --decode x
     for rate in 0 0K x 1X -1 '' 99999999999999999999 measures; do
@@ -565,7 +565,7 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
             --estimate --rate "$rate" "$MNT/first"
     done
     expect_error "--decode cannot be combined with a subvolume" --decode x "$MNT/first"
-    expect_error "--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, --cold or --passes" \
+    expect_error "--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, --cold, --passes or --plot" \
         --decode x --cold
     expect_error "cannot open 'missing': No such file or directory" --decode missing
     expect_error "cannot read '$MNT/directory': Is a directory" --decode "$MNT/directory"

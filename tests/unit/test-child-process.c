@@ -119,7 +119,7 @@ static void assert_errors(const char *script, size_t size, const char *expected,
 	size_t length;
 
 	assert_true(size <= sizeof(buffer));
-	assert_int_equal(child_run_errors(SHELL, argv, -1, buffer, size, &length, &wait_status), 0);
+	assert_int_equal(child_run_errors(SHELL, argv, -1, -1, buffer, size, &length, &wait_status), 0);
 	assert_int_equal(length, strlen(expected));
 	assert_memory_equal(buffer, expected, length);
 	assert_true(WIFEXITED(wait_status));
@@ -236,9 +236,9 @@ static bool runs_well(void)
 	int wait_status;
 
 	if (child_capture(SHELL, argv, output, sizeof(output), &output_length) ||
-	    child_run_errors(SHELL, argv, -1, errors, sizeof(errors), &errors_length, &wait_status))
+	    child_run_errors(SHELL, argv, -1, -1, errors, sizeof(errors), &errors_length, &wait_status))
 		return false;
-	if (child_run_errors("/nonexistent", missing_argv, -1, errors, 0, &errors_length,
+	if (child_run_errors("/nonexistent", missing_argv, -1, -1, errors, 0, &errors_length,
 			     &wait_status) != -ENOENT)
 		return false;
 	return strcmp(output, "output\n") == 0 && strcmp(errors, "error\n") == 0;
@@ -276,7 +276,7 @@ static void assert_fails(const char *path, int expected)
 	int wait_status = 42;
 
 	assert_int_equal(child_run(path, argv, &wait_status), expected);
-	assert_int_equal(child_run_errors(path, argv, -1, buffer, sizeof(buffer), &length,
+	assert_int_equal(child_run_errors(path, argv, -1, -1, buffer, sizeof(buffer), &length,
 					  &wait_status),
 			 expected);
 	assert_int_equal(child_capture(path, argv, buffer, sizeof(buffer), &length), expected);
@@ -303,12 +303,12 @@ static void test_inherited(void **state)
 	(void)state;
 	snprintf(script, sizeof(script), "[ -e /proc/self/fd/%d ] && [ ! -e /proc/self/fd/%d ]", fd,
 		 other);
-	assert_int_equal(child_run_errors(SHELL, argv, fd, NULL, 0, &length, &wait_status), 0);
+	assert_int_equal(child_run_errors(SHELL, argv, fd, -1, NULL, 0, &length, &wait_status), 0);
 	assert_int_equal(wait_status, 0);
 	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
 	close(other);
 	close(fd);
-	assert_int_equal(child_run_errors(SHELL, argv, INT_MAX, NULL, 0, &length, &wait_status),
+	assert_int_equal(child_run_errors(SHELL, argv, INT_MAX, -1, NULL, 0, &length, &wait_status),
 			 -EBADF);
 }
 
