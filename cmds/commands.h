@@ -37,6 +37,7 @@ int seek_map_run(int argc, char **argv, struct global_options *global);
 int log_stats_run(int argc, char **argv, struct global_options *global);
 int nocow_check_run(int argc, char **argv, struct global_options *global);
 int send_reada_run(int argc, char **argv, struct global_options *global);
+int demo_run(int argc, char **argv, struct global_options *global);
 int enable_run(int argc, char **argv, struct global_options *global);
 int disable_run(int argc, char **argv, struct global_options *global);
 int module_run(int argc, char **argv, struct global_options *global);

@@ -72,6 +72,13 @@ const struct command commands[] = {
 		.run = collect_run,
 	},
 	{
+		.name = "demo",
+		.is_own_alone = true,
+		.arguments = "[OPTION...] [DIR]",
+		.summary = "Show the commands at work on example files, and leave nothing behind",
+		.run = demo_run,
+	},
+	{
 		.name = "enable",
 		.is_own_alone = true,
 		.arguments = "[OPTION...]",

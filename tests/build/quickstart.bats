@@ -8,8 +8,9 @@ load environment.bash
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
-    mkdir tree bin
+    mkdir -p tree/cmds bin
     cp "$top_srcdir/quickstart" tree/
+    cp "$top_srcdir/cmds/demo.bash" tree/cmds/
     export CALLS=$BATS_TEST_TMPDIR/calls PACKAGES=$BATS_TEST_TMPDIR/packages
     # shellcheck disable=SC2016 # scripts
     {

@@ -86,7 +86,7 @@ native_names() {
 
 # As the front end calls them.
 our_names() {
-    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx -e help -e enable -e disable -e module -e collect |
+    "$FASTPATH" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx -e help -e enable -e disable -e module -e collect -e demo |
         sed 's/^status$/fastpath-status/'
 }
 

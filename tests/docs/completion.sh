@@ -118,7 +118,7 @@ startup=$scratch/startup
 
 setting=btrfs-fastpath
 data_dirs=$scratch/share
-expect completes 'btrfs-fastpath ' collect disable enable fiemap-shared help log-stats module nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath ' collect demo disable enable fiemap-shared help log-stats module nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
@@ -130,7 +130,7 @@ expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
 expect completes 'btrfs-fastpath --format json --log info fie' fiemap-shared
 expect completes 'btrfs-fastpath -q fie' fiemap-shared
 expect completes 'btrfs-fastpath --ti'
-expect completes 'btrfs-fastpath help ' collect disable enable fiemap-shared log-stats module nocow-check seek-map send-reada status
+expect completes 'btrfs-fastpath help ' collect demo disable enable fiemap-shared log-stats module nocow-check seek-map send-reada status
 expect completes 'btrfs-fastpath help fiemap-shared '
 expect completes 'btrfs-fastpath fiemap-shared --ti' --timing
 expect completes 'btrfs-fastpath fiemap-shared --format json --ti' --timing

@@ -119,7 +119,8 @@ static void assert_errors(const char *script, size_t size, const char *expected,
 	size_t length;
 
 	assert_true(size <= sizeof(buffer));
-	assert_int_equal(child_run_errors(SHELL, argv, -1, -1, buffer, size, &length, &wait_status), 0);
+	assert_int_equal(child_run_errors(SHELL, argv, -1, -1, buffer, size, &length, &wait_status),
+			 0);
 	assert_int_equal(length, strlen(expected));
 	assert_memory_equal(buffer, expected, length);
 	assert_true(WIFEXITED(wait_status));
@@ -236,7 +237,8 @@ static bool runs_well(void)
 	int wait_status;
 
 	if (child_capture(SHELL, argv, output, sizeof(output), &output_length) ||
-	    child_run_errors(SHELL, argv, -1, -1, errors, sizeof(errors), &errors_length, &wait_status))
+	    child_run_errors(SHELL, argv, -1, -1, errors, sizeof(errors), &errors_length,
+			     &wait_status))
 		return false;
 	if (child_run_errors("/nonexistent", missing_argv, -1, -1, errors, 0, &errors_length,
 			     &wait_status) != -ENOENT)
