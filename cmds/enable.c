@@ -45,11 +45,11 @@ static const struct argp disable_argp = {
 	.doc = "Let calls of btrfs reach btrfs-progs again. Needs root.",
 };
 
-static void json_result(const char *command)
+static void json_result(const char *command, enum json_style style)
 {
 	struct json_writer json;
 
-	json_begin(&json, stdout);
+	json_begin(&json, stdout, style);
 	json_begin_object(&json, command);
 	json_add_string(&json, "front_end", front_end_is_enabled() ? front_end_path : NULL);
 	json_end_object(&json);
@@ -128,7 +128,7 @@ static int make_links_undisturbed(void)
 static void tell_enabled(const struct global_options *global)
 {
 	if (global->json) {
-		json_result("enable");
+		json_result("enable", global->json_style);
 		return;
 	}
 	if (global->verbosity < 0)
@@ -191,7 +191,7 @@ int disable_run(int argc, char **argv, struct global_options *global)
 	if (!is_removed)
 		return STATUS_ERROR;
 	if (global->json)
-		json_result("disable");
+		json_result("disable", global->json_style);
 	else if (global->verbosity >= 0)
 		puts("The front end is disabled. A shell that is open notices it after 'hash -r'.");
 	return STATUS_OK;

@@ -40,7 +40,7 @@ static int add_summary(struct report *report, const char *path, const struct sha
 {
 	struct json_writer *json = &report->files->json;
 
-	json_begin_object(json, NULL);
+	json_begin_result(json);
 	json_add_name(json, "path", path);
 	json_sharing(json, sharing);
 	json_space(json, space);
@@ -48,7 +48,7 @@ static int add_summary(struct report *report, const char *path, const struct sha
 	json_add_null(json, "decisions");
 	json_add_null(json, "timing");
 	json_add_null(json, "owners");
-	json_end_object(json);
+	json_end_result(json);
 	return 0;
 }
 
@@ -59,7 +59,7 @@ static int begin_file(struct report *report, const char *path, uint64_t size)
 	struct json_writer *json = &report->files->json;
 
 	(void)size;
-	json_begin_object(json, NULL);
+	json_begin_result(json);
 	json_add_name(json, "path", path);
 	if (report->arguments->extents)
 		json_begin_array(json, "extents");
@@ -221,7 +221,7 @@ static void failed(struct report *report, int ret)
 
 static void end_file(struct report *report)
 {
-	json_end_object(&report->files->json);
+	json_end_result(&report->files->json);
 }
 
 static void json_freed(struct json_writer *json, const struct freed_space *space)

@@ -27,12 +27,13 @@ struct row {
 	struct counter_delta counter_delta;
 };
 
-/* Prints rows as they come; either of the two below. */
+/* Prints rows as they come; one of those below. */
 struct reporter {
+	const char *directory;
 	/* of text */
 	struct table *table;
 	struct json_writer json;
-	int (*begin)(struct reporter *reporter, const char *directory);
+	int (*begin)(struct reporter *reporter);
 	int (*row)(struct reporter *reporter, const struct row *row);
 	/* may be NULL */
 	void (*end)(struct reporter *reporter);
@@ -57,9 +58,8 @@ static const struct table_column row_columns[] = {
 	{ "Commit time", 12, false }, { "Last", 9, false },	   { "Longest", 9, false },
 };
 
-static int begin_text(struct reporter *reporter, const char *directory)
+static int begin_text(struct reporter *reporter)
 {
-	(void)directory;
 	return TABLE_NEW(&reporter->table, row_columns);
 }
 
@@ -91,11 +91,11 @@ static int print_row(struct reporter *reporter, const struct row *row)
 
 /* -- JSON -- */
 
-static int begin_json(struct reporter *reporter, const char *directory)
+static int begin_json(struct reporter *reporter)
 {
-	json_begin(&reporter->json, stdout);
+	json_begin(&reporter->json, stdout, JSON_DOCUMENT);
 	json_begin_object(&reporter->json, "log-stats");
-	json_add_name(&reporter->json, "path", directory);
+	json_add_name(&reporter->json, "path", reporter->directory);
 	json_begin_array(&reporter->json, "samples");
 	return 0;
 }
@@ -105,13 +105,11 @@ static void json_known_ms(struct json_writer *json, const char *key, bool known,
 	json_add_known_uint(json, key, known, count * NANOSECONDS_PER_MILLISECOND);
 }
 
-static int json_row(struct reporter *reporter, const struct row *row)
+static void json_figures(struct json_writer *json, const struct row *row)
 {
 	const struct commit_counters *after = &row->after, *before = &row->before;
-	struct json_writer *json = &reporter->json;
 	bool known = after->stats_known;
 
-	json_begin_object(json, NULL);
 	json_add_uint(json, "elapsed_ns", row->elapsed_ns);
 	json_add_known_uint(json, "generation", after->generation_known, after->generation);
 	json_add_known_uint(json, "commits", known, after->commits - before->commits);
@@ -119,7 +117,13 @@ static int json_row(struct reporter *reporter, const struct row *row)
 	json_known_ms(json, "last_commit_ns", known, after->last_commit_ms);
 	json_known_ms(json, "longest_commit_ns", known, after->max_commit_ms);
 	counter_delta_report(&row->counter_delta, json);
-	json_end_object(json);
+}
+
+static int json_row(struct reporter *reporter, const struct row *row)
+{
+	json_begin_object(&reporter->json, NULL);
+	json_figures(&reporter->json, row);
+	json_end_object(&reporter->json);
 	return 0;
 }
 
@@ -130,9 +134,28 @@ static void end_json(struct reporter *reporter)
 	json_end(&reporter->json);
 }
 
-static const struct reporter reporters[] = {
-	{ .begin = begin_text, .row = print_row },
-	{ .begin = begin_json, .row = json_row, .end = end_json },
+/* -- lines of JSON: each row is a result -- */
+
+static int begin_lines(struct reporter *reporter)
+{
+	json_begin_results(&reporter->json, stdout, JSON_LINES, "log-stats");
+	return 0;
+}
+
+static int json_line(struct reporter *reporter, const struct row *row)
+{
+	json_begin_result(&reporter->json);
+	json_add_name(&reporter->json, "path", reporter->directory);
+	json_figures(&reporter->json, row);
+	json_end_result(&reporter->json);
+	return 0;
+}
+
+static const struct reporter text_reporter = { .begin = begin_text, .row = print_row };
+
+static const struct reporter json_reporters[] = {
+	[JSON_DOCUMENT] = { .begin = begin_json, .row = json_row, .end = end_json },
+	[JSON_LINES] = { .begin = begin_lines, .row = json_line },
 };
 
 /* -- watching -- */
@@ -195,7 +218,7 @@ static int report(struct watch *watch)
 {
 	int ret;
 
-	ret = watch->reporter.begin(&watch->reporter, watch->directory);
+	ret = watch->reporter.begin(&watch->reporter);
 	if (ret < 0)
 		return ret;
 	watch->directory_fd = directory_open(watch->directory);
@@ -228,16 +251,18 @@ static void run(struct watch *watch)
 	flush_output(watch);
 }
 
-int log_stats_watch(const char *directory, uint64_t interval_ns, bool as_json)
+int log_stats_watch(const char *directory, uint64_t interval_ns,
+		    const struct global_options *global)
 {
 	struct watch watch = {
 		.directory = directory,
 		.interval_ns = interval_ns,
 		.directory_fd = -1,
-		.reporter = reporters[as_json],
+		.reporter = global->json ? json_reporters[global->json_style] : text_reporter,
 		.status = STATUS_OK,
 	};
 
+	watch.reporter.directory = directory;
 	interrupts_hold(&watch.interrupts);
 	run(&watch);
 	interrupts_pending(&watch.interrupts);

@@ -921,7 +921,7 @@ static void report(struct run *run)
 		return;
 	}
 	if (run->arguments->global->json) {
-		json_begin(&run->json, stdout);
+		json_begin(&run->json, stdout, run->arguments->global->json_style);
 		json_report(&run->json, run);
 		json_end(&run->json);
 		return;
@@ -993,6 +993,6 @@ int log_stats_run(int argc, char **argv, struct global_options *global)
 	if (global->done)
 		return STATUS_OK;
 	if (arguments.watch)
-		return log_stats_watch(arguments.directory, arguments.interval_ns, global->json);
+		return log_stats_watch(arguments.directory, arguments.interval_ns, global);
 	return exercise_and_report(&arguments);
 }

@@ -197,11 +197,11 @@ static int print_report(const struct module_report *report)
 	return ret;
 }
 
-static void json_report(const struct module_report *report)
+static void json_report(const struct module_report *report, enum json_style style)
 {
 	struct json_writer json;
 
-	json_begin(&json, stdout);
+	json_begin(&json, stdout, style);
 	json_begin_object(&json, "module");
 	module_report_json(&json, report);
 	json_begin_array(&json, "kernels");
@@ -231,7 +231,7 @@ static int show(const struct global_options *global)
 		return STATUS_ERROR;
 	}
 	if (global->json) {
-		json_report(&report);
+		json_report(&report, global->json_style);
 	} else if (print_report(&report) < 0) {
 		error("out of memory");
 		return STATUS_ERROR;

@@ -75,7 +75,7 @@ static int begin_file(struct report *report, const struct findings *findings)
 {
 	struct json_writer *json = &report->files->json;
 
-	json_begin_object(json, NULL);
+	json_begin_result(json);
 	json_add_name(json, "path", findings->path);
 	json_flags(json, findings->file.inode_flags);
 	if (report->ranges)
@@ -131,7 +131,7 @@ static int end_file(struct report *report, const struct findings *findings)
 			nocow_hint_text(nocow_hint_of(&findings->file, &findings->sums)));
 	if (error)
 		json_add_string(json, "error", strerror(-error));
-	json_end_object(json);
+	json_end_result(json);
 	return 0;
 }
 

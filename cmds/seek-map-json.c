@@ -26,7 +26,7 @@ static int begin_file(struct report *report, const char *path, uint64_t size)
 	struct json_writer *json = &report->files->json;
 
 	(void)size;
-	json_begin_object(json, NULL);
+	json_begin_result(json);
 	json_add_name(json, "path", path);
 	if (report->arguments->summarize)
 		json_add_null(json, "segments");
@@ -235,7 +235,7 @@ static void failed(struct report *report, int ret)
 
 static void end_file(struct report *report)
 {
-	json_end_object(&report->files->json);
+	json_end_result(&report->files->json);
 }
 
 static int add_total(struct report *report, const struct sums *total)

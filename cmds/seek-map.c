@@ -91,6 +91,10 @@ static error_t check_arguments(const struct arguments *arguments)
 	}
 	if (!arguments->qemu)
 		return 0;
+	if (arguments->global->format == FORMAT_NDJSON) {
+		error("--qemu prints an array, which is no line of ndjson");
+		return EINVAL;
+	}
 	if (file_options_ask_for_several(&arguments->files)) {
 		error("--qemu needs exactly one file");
 		return EINVAL;

@@ -543,7 +543,7 @@ static int print(const struct send_report *report, const struct arguments *argum
 			return 0;
 		return arguments->estimate ? print_estimate(report) : send_report_print(report);
 	}
-	json_begin(&json, stdout);
+	json_begin(&json, stdout, arguments->global->json_style);
 	if (is_complete) {
 		json_begin_object(&json, "send-reada");
 		send_report_json(report, &json);

@@ -566,7 +566,7 @@ static void json_report(const struct report *report)
 {
 	struct json_writer json;
 
-	json_begin(&json, stdout);
+	json_begin(&json, stdout, report->arguments->global->json_style);
 	json_begin_object(&json, "status");
 	json_add_name(&json, "release", report->kernel.release);
 	json_begin_array(&json, "features");

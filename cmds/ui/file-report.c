@@ -43,8 +43,8 @@ static int report_all(struct file_report *report, const struct file_report_ops *
 	int ret;
 
 	if (has_frame) {
-		json_begin(&report->json, stdout);
-		json_begin_array(&report->json, ops->key);
+		json_begin_results(&report->json, stdout, report->options->global->json_style,
+				   ops->key);
 	}
 	ret = walk_files(report, ops, data);
 	progress_clear();
@@ -54,7 +54,7 @@ static int report_all(struct file_report *report, const struct file_report_ops *
 		ret = ret < 0 ? ret : kept;
 	}
 	if (has_frame)
-		json_end_array(&report->json);
+		json_end_results(&report->json);
 	ret = report_total(report, ops, data, ret);
 	if (ret == 0 && ops->append)
 		ret = ops->append(data);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 
@@ -8,23 +9,36 @@
 #include "base/decimal.h"
 #include "base/name-escape.h"
 #include "ui/json.h"
+#include "ui/standard-files.h"
 
 /* Nothing else writes to the stream meanwhile: locking it for each byte would cost more than the rest. */
 static void put_byte(struct json_writer *json, char byte)
 {
-	putc_unlocked(byte, json->stream);
+	if (putc_unlocked(byte, json->stream) == EOF)
+		standard_output_failed(errno);
 }
 
 static void put(struct json_writer *json, const char *text, size_t size)
 {
-	fwrite_unlocked(text, 1, size, json->stream);
+	if (fwrite_unlocked(text, 1, size, json->stream) < size)
+		standard_output_failed(errno);
 }
 
-/* Each value of a container is on a line of its own, and so is the end of the container. */
+static void flush(struct json_writer *json)
+{
+	if (fflush(json->stream))
+		standard_output_failed(errno);
+}
+
+/* Each value of a container is on a line of its own, and so is the end of the container; in a document. */
 static void begin_line(struct json_writer *json, bool after_comma)
 {
 	static const char line[] = ",\n                                ";
 
+	if (json->style == JSON_LINES) {
+		put(json, line, after_comma);
+		return;
+	}
 	_Static_assert(sizeof(line) > 2 + 2 * JSON_DEPTH_MAX, "too short for the deepest level");
 	put(json, line + !after_comma, 1 + after_comma + 2 * json->depth);
 }
@@ -130,8 +144,7 @@ static void begin_member(struct json_writer *json, const char *key)
 	json->has_member[json->depth] = true;
 	if (key) {
 		put_string(json, key);
-		put_byte(json, ':');
-		put_byte(json, ' ');
+		put(json, ": ", json->style == JSON_LINES ? 1 : 2);
 	}
 }
 
@@ -151,19 +164,61 @@ static void close_container(struct json_writer *json, char bracket)
 	put_byte(json, bracket);
 }
 
-void json_begin(struct json_writer *json, FILE *stream)
+static void begin_top(struct json_writer *json)
 {
-	*json = (struct json_writer){ .stream = stream };
 	open_container(json, '{');
 	json_begin_object(json, "__header");
 	json_add_string(json, "version", "1");
 	json_end_object(json);
 }
 
+void json_begin(struct json_writer *json, FILE *stream, enum json_style style)
+{
+	*json = (struct json_writer){ .stream = stream, .style = style };
+	begin_top(json);
+}
+
 void json_end(struct json_writer *json)
 {
 	close_container(json, '}');
 	put_byte(json, '\n');
+}
+
+void json_begin_results(struct json_writer *json, FILE *stream, enum json_style style,
+			const char *key)
+{
+	*json = (struct json_writer){ .stream = stream, .style = style, .results_key = key };
+	if (style == JSON_LINES)
+		return;
+	begin_top(json);
+	json_begin_array(json, key);
+}
+
+void json_begin_result(struct json_writer *json)
+{
+	if (json->style == JSON_LINES) {
+		begin_top(json);
+		json_begin_object(json, json->results_key);
+		return;
+	}
+	json_begin_object(json, NULL);
+}
+
+void json_end_result(struct json_writer *json)
+{
+	json_end_object(json);
+	if (json->style == JSON_DOCUMENT)
+		return;
+	json_end(json);
+	flush(json);
+}
+
+void json_end_results(struct json_writer *json)
+{
+	if (json->style == JSON_LINES)
+		begin_top(json);
+	else
+		json_end_array(json);
 }
 
 void json_begin_object(struct json_writer *json, const char *key)

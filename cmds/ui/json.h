@@ -8,19 +8,41 @@
 
 #define JSON_DEPTH_MAX 16
 
+enum json_style {
+	/* one object, with a value on each line, indented */
+	JSON_DOCUMENT,
+	/* an object on each line, for each result its own */
+	JSON_LINES,
+};
+
 /*
  * Writes each JSON value immediately, so memory does not depend on the length of an array. KEY is
  * NULL inside an array.
  */
 struct json_writer {
 	FILE *stream;
+	enum json_style style;
+	/* of the results that come one by one */
+	const char *results_key;
 	unsigned int depth;
 	bool has_member[JSON_DEPTH_MAX];
 };
 
 /* Opens the top object and writes the "__header", as in the JSON of btrfs-progs. */
-void json_begin(struct json_writer *json, FILE *stream);
+void json_begin(struct json_writer *json, FILE *stream, enum json_style style);
 void json_end(struct json_writer *json);
+
+/*
+ * Instead of json_begin(), where there are several results: in a document they are the elements of
+ * the array KEY. Of lines each one is the object KEY in a top object of its own, and is flushed to the
+ * stream when it is complete. What is added after json_end_results() is beside the array, or is a line
+ * after those of the results. KEY has to live until then.
+ */
+void json_begin_results(struct json_writer *json, FILE *stream, enum json_style style,
+			const char *key);
+void json_begin_result(struct json_writer *json);
+void json_end_result(struct json_writer *json);
+void json_end_results(struct json_writer *json);
 
 void json_begin_object(struct json_writer *json, const char *key);
 void json_end_object(struct json_writer *json);

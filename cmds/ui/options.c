@@ -38,8 +38,8 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output, for every command:", GROUP_OUTPUT },
-	{ "format", OPTION_FORMAT, "text|json", 0, "Print a table (the default) or JSON",
-	  GROUP_OUTPUT },
+	{ "format", OPTION_FORMAT, "text|json|ndjson", 0,
+	  "Print a table (the default), JSON, or JSON with an object on each line", GROUP_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "Print more", GROUP_OUTPUT },
 	{ "quiet", 'q', NULL, 0, "Print no warnings, notes or progress", GROUP_OUTPUT },
 	{ "log", OPTION_LOG, "LEVEL", 0,
@@ -108,9 +108,8 @@ error_t expect_no_arguments(const struct argp_state *state, int count)
 }
 
 static const char *const format_names[FORMAT_COUNT] = {
-	[FORMAT_TEXT] = "text",
-	[FORMAT_JSON] = "json",
-	[FORMAT_OPENMETRICS] = "openmetrics",
+	[FORMAT_TEXT] = "text",	    [FORMAT_JSON] = "json",
+	[FORMAT_NDJSON] = "ndjson", [FORMAT_OPENMETRICS] = "openmetrics",
 	[FORMAT_NAGIOS] = "nagios",
 };
 
@@ -148,7 +147,8 @@ static bool is_format(const char *name, enum output_format format)
 static error_t begin_format(struct global_options *global, enum output_format format)
 {
 	global->format = format;
-	global->json = format == FORMAT_JSON;
+	global->json = format == FORMAT_JSON || format == FORMAT_NDJSON;
+	global->json_style = format == FORMAT_NDJSON ? JSON_LINES : JSON_DOCUMENT;
 	if (format != FORMAT_OPENMETRICS) {
 		metrics_freep(&global->metrics);
 		return 0;

@@ -7,15 +7,24 @@
 #include <stdint.h>
 
 #include "base/units.h"
+#include "ui/json.h"
 #include "ui/metrics.h"
 
 /* What --format takes; their names are in options.c. */
-enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_OPENMETRICS, FORMAT_NAGIOS, FORMAT_COUNT };
+enum output_format {
+	FORMAT_TEXT,
+	FORMAT_JSON,
+	FORMAT_NDJSON,
+	FORMAT_OPENMETRICS,
+	FORMAT_NAGIOS,
+	FORMAT_COUNT,
+};
 
 /* A set of formats. */
 #define FORMAT_BIT(format) (1u << (format))
 /* Every command has these. */
-#define FORMATS_COMMON (FORMAT_BIT(FORMAT_TEXT) | FORMAT_BIT(FORMAT_JSON))
+#define FORMATS_COMMON \
+	(FORMAT_BIT(FORMAT_TEXT) | FORMAT_BIT(FORMAT_JSON) | FORMAT_BIT(FORMAT_NDJSON))
 
 /* The options that can be given before or after the command's name. */
 struct global_options {
@@ -26,8 +35,9 @@ struct global_options {
 	/* the argument of the last --format, NULL: none */
 	const char *format_name;
 	enum output_format format;
-	/* the format is FORMAT_JSON */
+	/* the format is FORMAT_JSON or FORMAT_NDJSON; which one, the style says */
 	bool json;
+	enum json_style json_style;
 	/* the samples of FORMAT_OPENMETRICS, or of a caller that collects them; else NULL */
 	struct metrics *metrics;
 	/* -1 with -q: only errors; else the number of times that -v was given */

@@ -25,12 +25,23 @@ int standard_files_reserve(void)
 	return 0;
 }
 
+/* The first one that was not complained of yet. */
+static int kept_errno;
+
+void standard_output_failed(int err)
+{
+	if (!kept_errno)
+		kept_errno = err;
+}
+
 int standard_output_flush(int *ret_error)
 {
 	errno = 0;
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
-	*ret_error = -errno;
+	standard_output_failed(errno);
+	*ret_error = -kept_errno;
+	kept_errno = 0;
 	/* A second complaint would be about the same. */
 	clearerr(stdout);
 	return -1;

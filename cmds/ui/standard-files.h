@@ -11,9 +11,12 @@
  */
 int standard_files_reserve(void);
 
+/* Keeps the errno ERR of a write to standard output that failed: stdio does not. */
+void standard_output_failed(int err);
+
 /*
  * Write the buffer of standard output. Returns 0; or -1 if this or an earlier write failed, with
- * the negative errno in RET_ERROR, or 0 there if the errno is not known any more.
+ * the negative errno in RET_ERROR, or 0 there if nobody has kept the errno of the earlier write.
  */
 int standard_output_flush(int *ret_error);
 

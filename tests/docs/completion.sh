@@ -104,7 +104,7 @@ expect_ours_after_inspect()
 	expect completes 'btrfs -q i f' fastpath-status fiemap-shared
 	expect completes 'btrfs --format json inspect fiem' fiemap-shared
 	expect completes 'btrfs inspect fiemap-shared --ti' --timing
-	expect completes 'btrfs inspect-internal fiemap-shared --format=' json openmetrics text
+	expect completes 'btrfs inspect-internal fiemap-shared --format=' json ndjson openmetrics text
 	expect completes 'btrfs inspect fiemap-shared --only s' shared
 	expect completes 'btrfs inspect fiem d' data.img directory
 	expect completes 'btrfs inspect see' seek-map
@@ -123,7 +123,7 @@ expect completes 'btrfs-fastpath fie' fiemap-shared
 expect completes 'btrfs-fastpath nothing'
 expect completes 'btrfs-fastpath nothing '
 expect completes 'btrfs-fastpath --fo' --format=
-expect completes 'btrfs-fastpath --format=' json text
+expect completes 'btrfs-fastpath --format=' json ndjson text
 expect completes 'btrfs-fastpath --format=j' json
 expect completes 'btrfs-fastpath --format j' json
 expect completes 'btrfs-fastpath --log=' debug default info quiet verbose
@@ -156,7 +156,7 @@ expect completes 'btrfs-fastpath seek-map --check d' data.img directory
 expect completes 'btrfs-fastpath seek-map --repeat='
 expect completes 'btrfs-fastpath no --ch' --check
 expect completes 'btrfs-fastpath log --che' --check
-expect completes 'btrfs-fastpath log-stats --format=' json nagios openmetrics text
+expect completes 'btrfs-fastpath log-stats --format=' json nagios ndjson openmetrics text
 expect completes 'btrfs-fastpath log-stats --warning '
 expect completes 'btrfs-fastpath log-stats --ra'
 expect completes 'btrfs-fastpath seek-map --ra' --range= --raw

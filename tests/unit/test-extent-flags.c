@@ -23,7 +23,7 @@ static void assert_flags(uint32_t flags, const char *text_expected, const char *
 
 	stream = open_memstream(&answer, &size);
 	assert_non_null(stream);
-	json_begin(&json, stream);
+	json_begin(&json, stream, JSON_DOCUMENT);
 	json_add_extent_flags(&json, "flags", flags);
 	json_end(&json);
 	assert_int_equal(fclose(stream), 0);

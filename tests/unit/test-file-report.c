@@ -77,11 +77,11 @@ static const struct file_report_ops bare = {
 };
 
 /* Returns the status; the caller frees what was printed. */
-static int run(struct command *command, const struct file_report_ops *ops, bool json,
-	       char **ret_text)
+static int run_in_style(struct command *command, const struct file_report_ops *ops, bool json,
+			enum json_style style, char **ret_text)
 {
 	char *paths[] = { (char *)"file", NULL };
-	struct global_options global = { .json = json, .verbosity = -1 };
+	struct global_options global = { .json = json, .json_style = style, .verbosity = -1 };
 	const struct file_options options = { .global = &global, .paths = paths, .path_count = 1 };
 	int status;
 
@@ -89,6 +89,12 @@ static int run(struct command *command, const struct file_report_ops *ops, bool 
 	status = file_report_run(&command->report, &options, ops, command);
 	*ret_text = capture_end();
 	return status;
+}
+
+static int run(struct command *command, const struct file_report_ops *ops, bool json,
+	       char **ret_text)
+{
+	return run_in_style(command, ops, json, JSON_DOCUMENT, ret_text);
 }
 
 static void test_order(void **state)
@@ -152,6 +158,19 @@ static void test_walk_that_fails_in_json(void **state)
 				  "ERROR: cannot continue: Read-only file system\n");
 }
 
+/* The line of the total is there, too. */
+static void test_walk_that_fails_in_lines(void **state)
+{
+	struct command command = { .walked = -EROFS };
+	CLEANUP_FREE char *text = NULL;
+
+	(void)state;
+	assert_int_equal(run_in_style(&command, &framed, true, JSON_LINES, &text), STATUS_ERROR);
+	assert_string_equal(command.calls, "prepare walk total release");
+	assert_string_equal(text, "{\"__header\":{\"version\":\"1\"}}\n"
+				  "ERROR: cannot continue: Read-only file system\n");
+}
+
 static void test_total_that_fails(void **state)
 {
 	struct command command = { .totalled = -ENOMEM };
@@ -181,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_could_be_prepared),
 		cmocka_unit_test(test_walk_that_fails),
 		cmocka_unit_test(test_walk_that_fails_in_json),
+		cmocka_unit_test(test_walk_that_fails_in_lines),
 		cmocka_unit_test(test_total_that_fails),
 		cmocka_unit_test(test_without_frame),
 	};

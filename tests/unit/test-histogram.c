@@ -87,7 +87,7 @@ static char *as_json(const struct latency *calls)
 	FILE *stream = open_memstream(&text, &size);
 
 	assert_non_null(stream);
-	json_begin(&json, stream);
+	json_begin(&json, stream, JSON_DOCUMENT);
 	histogram_json(calls, &json);
 	json_end(&json);
 	assert_int_equal(fclose(stream), 0);

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <json-c/json.h>
 
 #include "base/cleanup.h"
 #include "test.h"
 #include "ui/json.h"
+#include "ui/standard-files.h"
 
 #define HEADER "{\n  \"__header\": {\n    \"version\": \"1\"\n  }"
 
@@ -23,7 +28,18 @@ static int setup(void **state)
 	(void)state;
 	if (!stream)
 		return -1;
-	json_begin(&json, stream);
+	json_begin(&json, stream, JSON_DOCUMENT);
+	return 0;
+}
+
+static int setup_lines(void **state)
+{
+	FILE *stream = open_memstream(&text, &text_size);
+
+	(void)state;
+	if (!stream)
+		return -1;
+	json_begin_results(&json, stream, JSON_LINES, "list");
 	return 0;
 }
 
@@ -374,12 +390,96 @@ static void test_other_names(void **state)
 	json_object_put(object);
 }
 
+#define LINE "{\"__header\":{\"version\":\"1\"}"
+
+/* The commas are those of each line alone. */
+static void test_lines(void **state)
+{
+	(void)state;
+	json_begin_result(&json);
+	json_add_string(&json, "text", "a\nb: c, d");
+	json_begin_array(&json, "values");
+	json_add_uint(&json, NULL, 1);
+	json_add_null(&json, NULL);
+	json_end_array(&json);
+	json_end_result(&json);
+	json_begin_result(&json);
+	json_end_result(&json);
+	json_end_results(&json);
+	json_begin_object(&json, "total");
+	json_add_uint(&json, "count", 2);
+	json_end_object(&json);
+	assert_text(LINE ",\"list\":{\"text\":\"a\\nb: c, d\",\"values\":[1,null]}}\n" LINE
+			 ",\"list\":{}}\n" LINE ",\"total\":{\"count\":2}}\n");
+}
+
+static void test_each_line_is_flushed(void **state)
+{
+	(void)state;
+	for (size_t before = 0, lines = 0; lines < 3; lines++) {
+		json_begin_result(&json);
+		json_end_result(&json);
+		/* of a memory stream the size is that at the last flush */
+		assert_int_equal(text_size, before + strlen(LINE ",\"list\":{}}\n"));
+		before = text_size;
+	}
+	json_end_results(&json);
+	end();
+}
+
+/* What the results of a document are beside. */
+static void test_results_of_a_document(void **state)
+{
+	(void)state;
+	json_begin_results(&json, json.stream, JSON_DOCUMENT, "list");
+	json_begin_result(&json);
+	json_end_result(&json);
+	json_end_results(&json);
+	json_add_uint(&json, "total", 1);
+	assert_text(HEADER ",\n"
+			   "  \"list\": [\n"
+			   "    {}\n"
+			   "  ],\n"
+			   "  \"total\": 1\n"
+			   "}\n");
+}
+
+/* stdio has no errno for what it could not write before. */
+static void test_errno_of_a_lost_write(void **state)
+{
+	int copy, full, err;
+
+	(void)state;
+	fflush(stdout);
+	copy = dup(STDOUT_FILENO);
+	full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	assert_true(copy >= 0 && full >= 0);
+	dup2(full, STDOUT_FILENO);
+	close(full);
+	json_begin(&json, stdout, JSON_DOCUMENT);
+	for (int i = 0; i < 1 << 16; i++)
+		json_add_uint(&json, "many", i);
+	json_end(&json);
+	/* it drops what it has kept */
+	__fpurge(stdout);
+	assert_int_equal(standard_output_flush(&err), -1);
+	dup2(copy, STDOUT_FILENO);
+	close(copy);
+	assert_int_equal(err, -ENOSPC);
+	assert_int_equal(standard_output_flush(&err), 0);
+}
+
 #define JSON_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define LINES_TEST(function) cmocka_unit_test_setup_teardown(function, setup_lines, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		JSON_TEST(test_header_alone),
+		LINES_TEST(test_lines),
+		LINES_TEST(test_each_line_is_flushed),
+		LINES_TEST(test_results_of_a_document),
+		cmocka_unit_test(test_errno_of_a_lost_write),
 		JSON_TEST(test_values),
 		JSON_TEST(test_nesting),
 		JSON_TEST(test_empty_containers),

@@ -73,6 +73,14 @@ static void test_quiet(void **state)
 	assert_warned(standard, "WARNING: odd\n");
 }
 
+static void assert_formats(const struct global_options *global)
+{
+	bool lines = global->format == FORMAT_NDJSON;
+
+	assert_int_equal(global->json, global->format == FORMAT_JSON || lines);
+	assert_int_equal(global->json_style, lines ? JSON_LINES : JSON_DOCUMENT);
+}
+
 /* A command takes its own formats alone, after its name or before it. */
 static void test_formats(void **state)
 {
@@ -84,11 +92,14 @@ static void test_formats(void **state)
 	} cases[] = {
 		{ NULL, "text", FORMATS_COMMON, "" },
 		{ "json", NULL, FORMATS_COMMON, "" },
+		{ NULL, "ndjson", FORMATS_COMMON, "" },
+		{ "ndjson", "json", FORMATS_COMMON, "" },
+		{ "json", "ndjson", FORMATS_COMMON, "" },
 		{ "nagios", "json", FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS), "" },
 		{ "nagios", NULL, FORMATS_COMMON,
-		  "ERROR: unknown format 'nagios' (expected text or json)\n" },
+		  "ERROR: unknown format 'nagios' (expected text, json or ndjson)\n" },
 		{ NULL, "xml", FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS),
-		  "ERROR: unknown format 'xml' (expected text, json or nagios)\n" },
+		  "ERROR: unknown format 'xml' (expected text, json, ndjson or nagios)\n" },
 		{ NULL, "nagios", FORMAT_BIT(FORMAT_TEXT),
 		  "ERROR: unknown format 'nagios' (expected text)\n" },
 	};
@@ -111,7 +122,7 @@ static void test_formats(void **state)
 		assert_string_equal(printed, cases[i].printed);
 		assert_int_equal(ret, *cases[i].printed ? EINVAL : 0);
 		if (ret == 0)
-			assert_int_equal(global.json, global.format == FORMAT_JSON);
+			assert_formats(&global);
 	}
 }
 
@@ -182,10 +193,11 @@ static void test_help(void **state)
 	(void)state;
 	assert_has(brief, "--own", true);
 	assert_has(brief, "--log", false);
-	assert_has(brief, " Also --format=text|json|nagios, --raw, -q, -v: see --help=all\n", true);
-	assert_has(without, " Also --format=text|json, -q, -v: see --help=all\n", true);
+	assert_has(brief, " Also --format=text|json|ndjson|nagios, --raw, -q, -v: see --help=all\n",
+		   true);
+	assert_has(without, " Also --format=text|json|ndjson, -q, -v: see --help=all\n", true);
 	assert_has(full, "--own", true);
-	assert_has(full, "--format=text|json|nagios ", true);
+	assert_has(full, "--format=text|json|ndjson|nagios\n", true);
 	assert_has(full, "--kbytes", true);
 	assert_has(full_without, "--log", true);
 	assert_has(full_without, "--kbytes", false);
