@@ -103,10 +103,17 @@ completed() {
 }
 
 @test "JSON and --quiet" {
+    local command
+
     run -0 "$PACKAGED" --format json enable
     expect_json .enable.front_end "$LINK"
     run -0 "$PACKAGED" --format json disable
     expect_json .disable.front_end null
+    for command in enable disable; do
+        run -0 "$PACKAGED" --format ndjson "$command"
+        [ ${#lines[@]} -eq 1 ]
+        run_validator --lines "$command" <<<"$output"
+    done
     run -0 "$PACKAGED" -q enable
     [ -z "$output" ]
     run -0 "$PACKAGED" disable -q

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2119,SC2120,SC2154
 # What every command test stands on: the programs just built, or those that make check-installed names, and a btrfs on a
 # loop device.
 #
@@ -35,8 +35,26 @@ fail() {
     return 1
 }
 
-# json FILTER: jq's answer about the last run's standard output
+# run_validator ARGUMENT...: checks standard input against a schema, unless there is no module for that
+run_validator() {
+    local status=0
+
+    "${BATS_TEST_DIRNAME%/*}/cli/validate-json" "$@" || status=$?
+    [ "$status" -eq 0 ] || [ "$status" -eq 77 ]
+}
+
+# What the last run printed, if that is a command's JSON and no line, once
+validate_output() {
+    local last=$BATS_TEST_TMPDIR/validated
+
+    [[ $output == $'{\n  "__header"'* ]] || return 0
+    [ ! -e "$last" ] || [ "$output" != "$(<"$last")" ] || return 0
+    run_validator <<<"$output" && printf '%s\n' "$output" >"$last"
+}
+
+# json FILTER: jq's answer about the last run's standard output, which has to be as its schema says
 json() {
+    validate_output || return
     # shellcheck disable=SC2154 # bats' run sets it
     jq -r "$1" <<<"$output"
 }

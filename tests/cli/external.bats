@@ -56,7 +56,7 @@ inspect_commands() {
     run -0 external fiemap-shared --format json -q --log=default --raw "$MNT/file"
     expect_json '.["fiemap-shared"][0].shared_bytes' 1048576
     run -1 external seek-map --format xml "$MNT/file"
-    [ "${lines[0]}" = "ERROR: unknown format 'xml' (expected text, json or openmetrics)" ]
+    [ "${lines[0]}" = "ERROR: unknown format 'xml' (expected text, json, ndjson or openmetrics)" ]
 }
 
 @test "the command is not looked for among the arguments" {

@@ -1122,7 +1122,7 @@ replace_files() {
     run -0 "$FASTPATH" fiemap-shared "$MNT/file" --format json
     expect_json .total.file_count 1
     run -1 "$FASTPATH" --format xml fiemap-shared "$MNT/file"
-    [[ $output = *"unknown format 'xml' (expected text, json or openmetrics)"* ]]
+    [[ $output = *"unknown format 'xml' (expected text, json, ndjson or openmetrics)"* ]]
 }
 
 @test "--summary is --summarize, and the other way round" {

@@ -385,7 +385,7 @@ expect_unknown() {
 
     run -1 --separate-stderr "$FASTPATH" --format nagios status
     [ -z "$output" ]
-    [[ $stderr == *"unknown format 'nagios' (expected text, json or openmetrics)"* ]]
+    [[ $stderr == *"unknown format 'nagios' (expected text, json, ndjson or openmetrics)"* ]]
     for arguments in "--check --max-ms 1" --watch; do
         # shellcheck disable=SC2086 # words
         run -3 --separate-stderr plugin $arguments
