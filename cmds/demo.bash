@@ -155,7 +155,9 @@ show_all() {
     show send-reada --estimate --rate 10M ../snapshot
 }
 
-[ $# -ge 1 ] && [ $# -le 2 ] || die "btrfs-fastpath demo runs this program"
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+    die "btrfs-fastpath demo runs this program"
+fi
 program=$1
 place=${2-${TMPDIR:-/var/tmp}}
 
