@@ -143,6 +143,7 @@ done
 check_page_of
 
 check_page "$top_srcdir/man/btrfs-fastpath-kernel.7.rst" COUNTERS FILES
+check_page "$top_srcdir/man/btrfs-fastpath-workflows.7.rst"
 for feature in $(features_of_patches); do
 	check "$feature: has a section in btrfs-fastpath-kernel(7)" \
 		grep -qixF "$feature" "$top_srcdir/man/btrfs-fastpath-kernel.7.rst"
