@@ -32,7 +32,8 @@ struct arguments {
 	bool why;
 	bool timing;
 	bool cold;
-	bool map;
+	/* the lines of --map, 0: none is drawn */
+	uint64_t map;
 	bool summarize;
 	bool disk;
 	bool freed;
@@ -61,10 +62,14 @@ struct report {
 	struct file_report *files;
 	/* text only: the summary with a row per file */
 	struct table *summary;
+	/* of the current file; text only */
+	const char *path;
 	/* text only: parts of the current file's report, NULL unless an option asks for them */
 	struct table *rows;
 	struct table *owners;
 	struct block_map *map;
+	/* text only: of all files, NULL if there is one at most, or no option asks for them */
+	struct block_maps *maps;
 };
 
 /*
@@ -123,6 +128,9 @@ struct report_ops {
 	int (*subvolume)(struct report *report, const struct subvolume_owners *owners,
 			 const struct owner_name *name);
 	int (*end_owner_summary)(struct report *report);
+
+	/* at the end, of all files */
+	int (*maps)(struct report *report);
 };
 
 extern const struct report_ops fiemap_shared_text;

@@ -64,11 +64,17 @@ static int new_summary(const struct arguments *arguments, struct table **ret_tab
 
 static int open_report(struct report *report)
 {
-	return new_summary(report->arguments, &report->summary);
+	const struct arguments *arguments = report->arguments;
+	int ret = 0;
+
+	if (arguments->map && file_options_ask_for_several(&arguments->files))
+		ret = block_maps_new(&report->maps, map_kinds, MAP_KIND_COUNT, arguments->map);
+	return ret < 0 ? ret : new_summary(arguments, &report->summary);
 }
 
 static void close_report(struct report *report)
 {
+	block_maps_free(report->maps);
 	table_free(report->summary);
 }
 
@@ -121,7 +127,7 @@ static int prepare_map(struct report *report, uint64_t size)
 	if (!report->arguments->map)
 		return 0;
 	return block_map_new_for_file(&report->map, map_kinds, MAP_KIND_COUNT,
-				      report->arguments->files.range, size);
+				      report->arguments->files.range, size, report->arguments->map);
 }
 
 static int end_extents(struct report *report)
@@ -134,6 +140,7 @@ static void end_file(struct report *report)
 	end_extents(report);
 	block_map_free(report->map);
 	report->map = NULL;
+	report->path = NULL;
 }
 
 static int begin_file(struct report *report, const char *path, uint64_t size)
@@ -141,6 +148,7 @@ static int begin_file(struct report *report, const char *path, uint64_t size)
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 	int ret;
 
+	report->path = path;
 	ret = prepare_map(report, size);
 	if (ret == 0)
 		ret = prepare_rows(report);
@@ -318,8 +326,20 @@ static int end_owners(struct report *report, bool complete)
 
 static void print_map(struct report *report)
 {
-	if (report->map)
+	if (!report->map)
+		return;
+	if (report->maps)
+		block_maps_add(report->maps, report->path, report->map);
+	else
 		block_map_print(report->map, stdout, terminal_has_colours());
+}
+
+static int print_maps(struct report *report)
+{
+	if (!report->maps)
+		return 0;
+	return block_maps_print(report->maps, report->arguments->global->sizes, stdout,
+				terminal_has_colours());
 }
 
 static int print_file_sums(struct report *report, const char *path, const struct sharing *sharing,
@@ -449,6 +469,7 @@ const struct report_ops fiemap_shared_text = {
 	.failed = failed,
 	.end_file = end_file,
 	.total = print_total,
+	.maps = print_maps,
 	.no_owner_summary = nothing,
 	.begin_owner_summary = nothing,
 	.subvolume = print_subvolume,

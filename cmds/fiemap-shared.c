@@ -47,7 +47,9 @@ static const struct argp_option option_list[] = {
 	  1 },
 	{ "cold", OPTION_COLD, NULL, 0,
 	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 1 },
-	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
+	{ "map", OPTION_MAP, "HEIGHT", OPTION_ARG_OPTIONAL,
+	  "Draw the file from start to end as HEIGHT lines (1) of blocks, several files on one scale",
+	  1 },
 	{ "disk", OPTION_DISK, NULL, 0,
 	  "Add a column with the bytes on disk, compressed and with overwritten parts (root)", 1 },
 	{ "freed", OPTION_FREED, NULL, 0,
@@ -145,8 +147,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->timing = true;
 		return 0;
 	case OPTION_MAP:
-		arguments->map = true;
-		return 0;
+		arguments->map = 1;
+		return text ? parse_count("--map", text, BLOCK_MAP_HEIGHT_MAX, &arguments->map) : 0;
 	case 's':
 		arguments->summarize = true;
 		return 0;
@@ -696,6 +698,15 @@ static void release(void *data)
 	close_fd(&scan->owner_fd);
 }
 
+/* Below everything else, where nothing comes between them. */
+static int report_maps(void *data)
+{
+	struct scan *scan = data;
+	struct report *report = &scan->report;
+
+	return report->ops->maps(report);
+}
+
 static const struct file_report_ops summaries_ops = {
 	.key = "fiemap-shared",
 	.prepare = prepare,
@@ -713,6 +724,7 @@ static const struct file_report_ops details_ops = {
 	.directory = fiemap_shared_space_directory,
 	.name = fiemap_shared_space_name,
 	.total = report_total,
+	.append = report_maps,
 	.release = release,
 };
 

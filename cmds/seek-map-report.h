@@ -22,7 +22,8 @@ struct arguments {
 	struct global_options *global;
 	struct file_options files;
 	bool fiemap;
-	bool map;
+	/* the lines of --map, 0: none is drawn */
+	uint64_t map;
 	bool qemu;
 	bool summarize;
 	bool timing;
@@ -102,6 +103,8 @@ struct report {
 	/* text only: of the current file; NULL unless an option asks for them */
 	struct table *rows;
 	struct block_map *map;
+	/* text only: of all files, NULL if there is one at most, or no option asks for them */
+	struct block_maps *maps;
 };
 
 /*
@@ -144,6 +147,8 @@ struct report_ops {
 	void (*end_file)(struct report *report);
 
 	int (*total)(struct report *report, const struct sums *total);
+	/* at the end, of all files */
+	int (*maps)(struct report *report);
 };
 
 extern const struct report_ops seek_map_text;

@@ -43,13 +43,26 @@ static const struct block_kind map_kinds[EXTENT_KIND_COUNT] = {
 	[EXTENT_KIND_DELALLOC] = { "delalloc", 'd', "33" },
 };
 
+/* Without FIEMAP only the first two kinds are told apart. */
+static size_t map_kind_count(const struct arguments *arguments)
+{
+	return arguments->fiemap ? EXTENT_KIND_COUNT : EXTENT_KIND_REGULAR + 1;
+}
+
 static int open_report(struct report *report)
 {
-	return TABLE_NEW(&report->summary, sum_columns);
+	const struct arguments *arguments = report->arguments;
+	int ret = 0;
+
+	if (arguments->map && file_options_ask_for_several(&arguments->files))
+		ret = block_maps_new(&report->maps, map_kinds, map_kind_count(arguments),
+				     arguments->map);
+	return ret < 0 ? ret : TABLE_NEW(&report->summary, sum_columns);
 }
 
 static void close_report(struct report *report)
 {
+	block_maps_free(report->maps);
 	table_free(report->summary);
 }
 
@@ -61,11 +74,8 @@ static int prepare_map(struct report *report, uint64_t size)
 
 	if (!arguments->map)
 		return 0;
-	/* Of the kinds only the first two are told without FIEMAP. */
-	return block_map_new_for_file(&report->map, map_kinds,
-				      arguments->fiemap ? EXTENT_KIND_COUNT :
-							  EXTENT_KIND_REGULAR + 1,
-				      arguments->files.range, size);
+	return block_map_new_for_file(&report->map, map_kinds, map_kind_count(arguments),
+				      arguments->files.range, size, arguments->map);
 }
 
 static int prepare_rows(struct report *report)
@@ -320,8 +330,20 @@ static void end_check(struct report *report, enum check_kind kind, bool passed)
 
 static void print_map(struct report *report)
 {
-	if (report->map)
+	if (!report->map)
+		return;
+	if (report->maps)
+		block_maps_add(report->maps, report->path, report->map);
+	else
 		block_map_print(report->map, stdout, terminal_has_colours());
+}
+
+static int print_maps(struct report *report)
+{
+	if (!report->maps)
+		return 0;
+	return block_maps_print(report->maps, report->arguments->global->sizes, stdout,
+				terminal_has_colours());
 }
 
 static int print_sums_row(struct table *table, const struct sums *sums, const char *path,
@@ -391,4 +413,5 @@ const struct report_ops seek_map_text = {
 	.failed = failed,
 	.end_file = end_file,
 	.total = print_total,
+	.maps = print_maps,
 };

@@ -41,7 +41,9 @@ static const struct argp_option option_list[] = {
 	{ "fiemap", OPTION_FIEMAP, NULL, 0,
 	  "Also show the kind of extent by FIEMAP: regular, inline, prealloc, delalloc or hole",
 	  1 },
-	{ "map", OPTION_MAP, NULL, 0, "Draw the file from start to end as a line of blocks", 1 },
+	{ "map", OPTION_MAP, "HEIGHT", OPTION_ARG_OPTIONAL,
+	  "Draw the file from start to end as HEIGHT lines (1) of blocks, several files on one scale",
+	  1 },
 	{ "qemu", OPTION_QEMU, NULL, 0,
 	  "Print only the segments, in the form of qemu-img map --output=json", 1 },
 	{ "summarize", 's', NULL, 0, "Print the sums of each file, without its segments", 1 },
@@ -116,8 +118,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->fiemap = true;
 		return 0;
 	case OPTION_MAP:
-		arguments->map = true;
-		return 0;
+		arguments->map = 1;
+		return text ? parse_count("--map", text, BLOCK_MAP_HEIGHT_MAX, &arguments->map) : 0;
 	case OPTION_QEMU:
 		arguments->qemu = true;
 		return 0;
@@ -570,11 +572,21 @@ static void release(void *data)
 	fiemap_iter_free(scan->iter);
 }
 
+/* Below everything else, where nothing comes between them. */
+static int report_maps(void *data)
+{
+	struct scan *scan = data;
+	struct report *report = &scan->report;
+
+	return report->ops->maps(report);
+}
+
 static const struct file_report_ops report_ops = {
 	.key = "seek-map",
 	.prepare = prepare,
 	.file = report_file,
 	.total = report_total,
+	.append = report_maps,
 	.release = release,
 };
 

@@ -57,7 +57,7 @@ complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l cold -d 'Li
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l disk -d 'Add a column with the bytes on disk, compressed and with overwritten parts (root)'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -s e -l extents -d 'Print a row for each extent: offset, bytenr, length and flags'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l freed -d 'Print what is freed if all of the files are deleted together (root)'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l map -d 'Draw the file from start to end as a line of blocks'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l map -d 'Draw the file from start to end as HEIGHT lines (1) of blocks, several files on one scale'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l only -x -a 'shared exclusive' -d 'Restrict --extents, --owners and --why to these extents'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -s o -l owners -d 'Print the other files that refer to the extents (root)'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -l sync -d 'Write back the data of each file first'
@@ -90,7 +90,7 @@ complete -c btrfs-fastpath -n '__btrfs_fastpath_is fiemap-shared' -F
 
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -l check -d 'Check whether FIEMAP agrees; with data, also whether holes read as zeros'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -l fiemap -d 'Also show the kind of extent by FIEMAP: regular, inline, prealloc, delalloc or hole'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -l map -d 'Draw the file from start to end as a line of blocks'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -l map -d 'Draw the file from start to end as HEIGHT lines (1) of blocks, several files on one scale'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -l qemu -d 'Print only the segments, in the form of qemu-img map --output=json'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -s s -l summarize -l summary -d 'Print the sums of each file, without its segments'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is seek-map' -l cold -d 'Like --timing, but first write back, drop all caches and time a cold pass (root)'

@@ -7,7 +7,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "fs/fiemap.h"
+
+/* More than a terminal has. */
+#define BLOCK_MAP_HEIGHT_MAX 1000
 
 struct block_kind {
 	const char *name;
@@ -19,19 +23,21 @@ struct block_kind {
 struct block_map;
 
 /*
- * Draws a file from start to end as WIDTH blocks, each with the kind that covers most of the block.
+ * Draws a file from start to end as HEIGHT lines of COLUMNS blocks, both at least 1, each block with
+ * the kind that covers most of it. If the range has fewer bytes, a block is a byte.
  * KINDS[0] is the kind of all bytes that are not added (a hole). KINDS must outlive the map.
  * Returns 0 or -ENOMEM; freed with block_map_free().
  */
 int block_map_new(struct block_map **ret_map, const struct block_kind *kinds, size_t kind_count,
-		  struct byte_range range, size_t width);
+		  struct byte_range range, size_t columns, size_t height);
 
 /*
- * The same for RANGE of a file of SIZE bytes. The map is as wide as the terminal on standard
- * output, else 80 blocks.
+ * The same for RANGE of a file of SIZE bytes. The lines are as wide as the terminal on
+ * standard output, else 80 blocks.
  */
 int block_map_new_for_file(struct block_map **ret_map, const struct block_kind *kinds,
-			   size_t kind_count, struct byte_range range, uint64_t size);
+			   size_t kind_count, struct byte_range range, uint64_t size,
+			   size_t height);
 
 void block_map_free(struct block_map *map);
 void block_map_freep(struct block_map **map);
@@ -39,7 +45,28 @@ void block_map_freep(struct block_map **map);
 /* Add RANGE of the file, which is of KIND, an index into the kinds. */
 void block_map_add(struct block_map *map, size_t kind, struct byte_range range);
 
-/* Print a line with the blocks and a line with the legend. */
+/* Print the lines with the blocks and a line with the legend. */
 void block_map_print(const struct block_map *map, FILE *stream, bool colour);
+
+/* The maps of several files, a byte for each block in memory, to be printed on one scale. */
+struct block_maps;
+
+/* Maps of KINDS, which must outlive them. Returns 0 or -ENOMEM; freed with block_maps_free(). */
+int block_maps_new(struct block_maps **ret_maps, const struct block_kind *kinds, size_t kind_count,
+		   size_t height);
+void block_maps_free(struct block_maps *maps);
+
+/*
+ * Keeps MAP, from block_map_new_for_file() with the same kinds and height, of the file PATH.
+ * block_maps_print() returns an error of this function.
+ */
+void block_maps_add(struct block_maps *maps, const char *path, const struct block_map *map);
+
+/*
+ * Prints the maps one below the other, if there are any, and the legend. The longest has HEIGHT
+ * lines, and blocks of all stand for as many bytes. Returns 0 or -ENOMEM.
+ */
+int block_maps_print(const struct block_maps *maps, struct size_format sizes, FILE *stream,
+		     bool colour);
 
 #endif

@@ -370,6 +370,39 @@ on_terminal() {
         "$(awk 'NR == 2 { print $1, $2, $3, $7, $8, $9 }' <<<"$piped")" ]
 }
 
+@test "--map: several files on one scale, and in several lines" {
+    local dir=$MNT/maps line
+
+    mkdir "$dir"
+    head -c 4M /dev/urandom >"$dir/large"
+    head -c 1M /dev/urandom >"$dir/small"
+    sync -f "$MNT"
+    cp --reflink "$dir/small" "$dir/copy"
+    : >"$dir/empty"
+    sync -f "$MNT"
+    line=$(printf '%80s' '' | tr ' ' -)
+    run -1 fiemap_shared --map "$dir/large" "$dir/copy" "$dir/empty" "$dir/missing"
+    [[ $output == *"
+Maps: a block is 51.20KiB
+'$dir/large': 4.00MiB
+$line
+'$dir/copy': 1.00MiB
+####################
+'$dir/empty': 0.00B
+. hole  - exclusive  # shared" ]] || fail "$output"
+    run -0 fiemap_shared --map=2 -r "$dir"
+    [[ $output == *"'$dir/large': 4.00MiB
+$line
+$line
+"* ]] || fail "$output"
+    [ "$(grep -c '^# *\|^#\{40\}$' <<<"$output")" -eq 2 ]
+    run -0 fiemap_shared --map=2 "$dir/large"
+    [ "$(grep -c "^$line\$" <<<"$output")" -eq 2 ]
+    run -1 fiemap_shared --map=1001 "$dir/large"
+    [[ $output == "ERROR: invalid value for --map: '1001' (expected 1 to 1000)"* ]] || fail "$output"
+    rm -r "$dir"
+}
+
 @test "--map of a range and of an empty file" {
     run -0 fiemap_shared --map --range 2M:1M "$MNT/quarters"
     expect_line "#{80}"

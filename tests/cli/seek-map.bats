@@ -240,6 +240,61 @@ repeat() {
     expect_line "[.]{27}-{26}#{27}"
 }
 
+@test "--map=HEIGHT draws more lines" {
+    run -0 seek_map -s --map=2 "$MNT/quarters"
+    [ "${lines[1]}" = "$(repeat 40 '#')$(repeat 40 .)" ]
+    [ "${lines[2]}" = "$(repeat 40 .)$(repeat 40 '#')" ]
+    [ "${lines[3]}" = ". hole  # data" ]
+    for height in 0 1001 -1 x 1x '' 99999999999999999999; do
+        run -1 seek_map "--map=$height" "$MNT/quarters"
+        [ "${lines[0]}" = "ERROR: invalid value for --map: '$height' (expected 1 to 1000)" ] || fail "$output"
+    done
+    run -0 seek_map -s --map=1000 "$MNT/quarters"
+    [ "$(grep -c '^[#.]\{80\}$' <<<"$output")" -eq 1000 ]
+}
+
+@test "--map: several files below one another, on one scale" {
+    local dir=$MNT/maps
+
+    mkdir "$dir"
+    truncate -s 8M "$dir/large"
+    head -c 1M /dev/zero >"$dir/small"
+    : >"$dir/empty"
+    echo a >"$dir/tiny"
+    run -1 seek_map -s --map "$dir/small" "$dir/empty" "$dir/large" "$dir/missing" "$dir/tiny"
+    [[ $output == *"
+Maps: a block is 102.40KiB
+'$dir/small': 1.00MiB
+##########
+'$dir/empty': 0.00B
+'$dir/large': 8.00MiB
+$(repeat 80 .)
+'$dir/tiny': 2.00B
+#
+. hole  # data" ]] || fail "$output"
+    [ "$(grep -c 'hole  #' <<<"$output")" -eq 1 ]
+    run -0 seek_map -s -r --map=2 "$dir"
+    [[ $output == *"Maps: a block is 51.20KiB"*"'$dir/small': 1.00MiB
+$(repeat 20 '#')
+"* ]] || fail "$output"
+    run -0 seek_map -s --map --range 0:1M "$dir/small" "$dir/large"
+    [[ $output == *"
+'$dir/small': 1.00MiB
+$(repeat 80 '#')
+'$dir/large': 1.00MiB
+$(repeat 80 .)
+"* ]] || fail "$output"
+    narrow=$(TERM=dumb script -qec "stty cols 10; '$FASTPATH' seek-map -s --map '$dir/small' '$dir/large'" /dev/null)
+    [[ ${narrow//$'\r'/} == *"'$dir/small': 1.00MiB
+##
+'$dir/large': 8.00MiB
+$(repeat 10 .)
+"* ]] || fail "$narrow"
+    run -0 seek_map_json -s --map=3 "$dir/small" "$dir/large"
+    expect_json '.["seek-map"] | length' 2
+    rm -r "$dir"
+}
+
 @test "--range cuts what lies across its ends" {
     run -0 seek_map_json --range 512K:2M "$MNT/quarters"
     expect_json '.["seek-map"][0].segments | map([.offset, .length, .type]) | tojson' \

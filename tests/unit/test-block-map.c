@@ -21,7 +21,7 @@ static struct block_map *new_map(struct byte_range range, size_t width)
 {
 	struct block_map *map;
 
-	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds), range, width), 0);
+	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds), range, width, 1), 0);
 	return map;
 }
 
@@ -186,6 +186,113 @@ static void test_against_a_byte_map(void **state)
 	}
 }
 
+static void test_height(void **state)
+{
+	struct block_map *map;
+
+	(void)state;
+	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds),
+				       (struct byte_range){ 0, 100 }, 4, 3),
+			 0);
+	block_map_add(map, 1, (struct byte_range){ 0, 25 });
+	block_map_add(map, 2, (struct byte_range){ 40, 60 });
+	assert_printed(map, "xxx.\n.SSS\nSSSS\n" LEGEND);
+
+	/* Fewer bytes than blocks: the last line is not full. */
+	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds), (struct byte_range){ 0, 5 },
+				       4, 3),
+			 0);
+	block_map_add(map, 1, (struct byte_range){ 4, 1 });
+	assert_printed(map, "....\nx\n" LEGEND);
+}
+
+static struct block_maps *new_maps(size_t height)
+{
+	struct block_maps *maps;
+
+	assert_int_equal(block_maps_new(&maps, kinds, ARRAY_SIZE(kinds), height), 0);
+	return maps;
+}
+
+/* A file of SIZE bytes, of which the ones from START on are of KIND. */
+static void add_file(struct block_maps *maps, const char *path, uint64_t size, size_t kind,
+		     uint64_t start, size_t height)
+{
+	struct block_map *map;
+
+	assert_int_equal(block_map_new_for_file(&map, kinds, ARRAY_SIZE(kinds), WHOLE_FILE, size,
+						height),
+			 0);
+	block_map_add(map, kind, (struct byte_range){ start, size - start });
+	block_maps_add(maps, path, map);
+	block_map_free(map);
+}
+
+static void assert_maps(struct block_maps *maps, const char *expected)
+{
+	const struct size_format raw = { .base = SIZE_RAW };
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	assert_non_null(stream);
+	assert_int_equal(block_maps_print(maps, raw, stream, false), 0);
+	assert_int_equal(fclose(stream), 0);
+	assert_string_equal(text, expected);
+	block_maps_free(maps);
+}
+
+/* Standard output is no terminal: 80 blocks a line. */
+static void test_one_scale(void **state)
+{
+	struct block_maps *maps = new_maps(1);
+
+	(void)state;
+	add_file(maps, "small\n", 250, 1, 150, 1);
+	add_file(maps, "empty", 0, 1, 0, 1);
+	add_file(maps, "tiny", 1, 2, 0, 1);
+	add_file(maps, "large", 800, 2, 20, 1);
+	add_file(maps, "odd", 101, 1, 100, 1);
+	assert_maps(maps, "\nMaps: a block is 10\n"
+			  "'small\\x0a': 250\n...............xxxxxxxxxx\n"
+			  "'empty': 0\n"
+			  "'tiny': 1\nS\n"
+			  "'large': 800\n..SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS"
+			  "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS\n"
+			  /* The last block has one byte of the file. */
+			  "'odd': 101\n..........x\n" LEGEND);
+}
+
+static void test_several_lines_on_one_scale(void **state)
+{
+	struct block_maps *maps = new_maps(2);
+
+	(void)state;
+	add_file(maps, "a", 1600, 0, 0, 2);
+	add_file(maps, "b", 30, 1, 10, 2);
+	assert_maps(
+		maps,
+		"\nMaps: a block is 10\n'a': 1600\n"
+		"................................................................................\n"
+		"................................................................................\n"
+		"'b': 30\n.xx\n" LEGEND);
+}
+
+static void test_no_or_little_maps(void **state)
+{
+	struct block_maps *maps = new_maps(1);
+
+	(void)state;
+	assert_maps(maps, "");
+	maps = new_maps(1);
+	add_file(maps, "empty", 0, 1, 0, 1);
+	assert_maps(maps, "\nMaps: a block is 1\n'empty': 0\n" LEGEND);
+	maps = new_maps(1);
+	add_file(maps, "a", 3, 1, 1, 1);
+	add_file(maps, "b", 2, 2, 1, 1);
+	assert_maps(maps, "\nMaps: a block is 1\n'a': 3\n.xx\n'b': 2\n.S\n" LEGEND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -198,6 +305,10 @@ int main(void)
 		cmocka_unit_test(test_largest_file),
 		cmocka_unit_test(test_colour),
 		cmocka_unit_test(test_against_a_byte_map),
+		cmocka_unit_test(test_height),
+		cmocka_unit_test(test_one_scale),
+		cmocka_unit_test(test_several_lines_on_one_scale),
+		cmocka_unit_test(test_no_or_little_maps),
 	};
 
 	return cmocka_run_group_tests_name("block-map", tests, NULL, NULL);
