@@ -7,9 +7,11 @@
 #include "fs/inode-flags.h"
 #include "nocow-check-hint.h"
 
-#define COPY "touch NEW; chattr +C NEW; cp -p --reflink=never FILE NEW; mv NEW FILE"
+/* After a copy that failed, on a full disk for example, FILE must stay. */
+#define COPY \
+	"touch NEW && chattr +C NEW && cp --preserve=all --reflink=never FILE NEW && mv NEW FILE"
 #define COPY_ELSEWHERE \
-	"btrfs subvolume create DIR; chattr +C DIR; cp -p --reflink=never FILE DIR; and take no snapshots of DIR"
+	"btrfs subvolume create DIR && chattr +C DIR && cp --preserve=all --reflink=never FILE DIR; and take no snapshots of DIR"
 
 static const char *const texts[HINT_COUNT] = {
 	[HINT_NEW_FILE] =

@@ -516,6 +516,36 @@ follow_hint() {
     refuse_line "Hint: .*"
 }
 
+@test "the commands of a hint leave the file alone if copying it fails, and keep its attributes if not" {
+    local command
+
+    mkdir "$MNT/hinted"
+    cd "$MNT/hinted"
+    random FILE 64
+    python3 -c 'import os; os.setxattr("FILE", "user.mark", b"kept")'
+    sync -f .
+    command=$(hint FILE)
+    command=${command#*While no program uses FILE: }
+    [[ $command == "touch NEW && "* ]] || fail "$command"
+    cp FILE before
+    run bash -c "ulimit -f 16; trap '' XFSZ; $command"
+    [ "$status" -ne 0 ]
+    cmp FILE before
+    rm NEW
+    bash -c "$command"
+    cmp FILE before
+    [ ! -e NEW ]
+    [ "$(python3 -c 'import os; print(os.getxattr("FILE", "user.mark").decode())')" = kept ]
+    [ "$(reasons FILE)" = nodatacow ]
+    # the other hint
+    btrfs subvolume snapshot "$MNT" now >/dev/null
+    command=$(hint FILE)
+    [[ $command == *"btrfs subvolume create DIR && chattr +C DIR && cp "*" FILE DIR; and take no snapshots of DIR" ]]
+    btrfs subvolume delete now >/dev/null
+    cd /
+    rm -r "$MNT/hinted"
+}
+
 @test "extents are counted as fiemap-shared counts them" {
     run -0 "$FASTPATH" --format json fiemap-shared "$MNT"/{cow,nocow,prealloc,cloned,tiny,hole}
     expected=$(json '[."fiemap-shared"[].extent_count, .total.extent_count] | tojson')
