@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
 #include "base/cleanup.h"
 #include "base/shell-quote.h"
+#include "base/trusted-directory.h"
 #include "send-reada-source.h"
 #include "ui/directory.h"
 #include "ui/message.h"
@@ -61,22 +63,33 @@ static int refuse_top_level(const struct opened_subvolume *opened)
 }
 
 /*
- * Names the command that makes what can be sent. Only below the subvolume is a place that is on the
- * same file system for sure, and the snapshot does not contain itself.
+ * Only below the subvolume is a place that is on the same file system for sure, and the snapshot
+ * does not contain itself. Who can write there could have made a link of this name, which the
+ * command would follow.
  */
-static int advise_snapshot(const char *path)
+static char *snapshot_target(const struct opened_subvolume *opened)
 {
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
-	CLEANUP_FREE char *source = shell_quote(path);
-	CLEANUP_FREE char *below = NULL;
-	CLEANUP_FREE char *target = NULL;
+	const char *path = opened->path;
 	bool has_slash = *path && path[strlen(path) - 1] == '/';
+	CLEANUP_FREE char *below = NULL;
+	struct stat status;
 
+	if (fstat(opened->fd, &status) < 0 || !directory_is_trusted(&status))
+		return strdup("SNAPSHOT");
 	if (asprintf(&below, "%s%ssnapshot", path, has_slash ? "" : "/") < 0)
 		below = NULL;
-	target = below ? shell_quote(below) : NULL;
+	return below ? shell_quote(below) : NULL;
+}
+
+/* Names the command that makes what can be sent. */
+static int advise_snapshot(const struct opened_subvolume *opened)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(opened->path);
+	CLEANUP_FREE char *source = shell_quote(opened->path);
+	CLEANUP_FREE char *target = snapshot_target(opened);
+
 	if (!source || !target)
-		return refuse("subvolume is not read-only:", path, 0);
+		return refuse("subvolume is not read-only:", opened->path, 0);
 	error("subvolume is not read-only: %s; make a snapshot, and send that: "
 	      "btrfs subvolume snapshot -r %s %s",
 	      quoted, source, target);
@@ -90,7 +103,7 @@ static int open_subject(struct opened_subvolume *opened, const char *path)
 	ret = open_subvolume(opened, path);
 	if (ret < 0)
 		return ret;
-	return opened->root.read_only ? refuse_top_level(opened) : advise_snapshot(path);
+	return opened->root.read_only ? refuse_top_level(opened) : advise_snapshot(opened);
 }
 
 static int open_beside(struct opened_subvolume *opened, const char *path,

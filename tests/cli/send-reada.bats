@@ -513,6 +513,19 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     done
 }
 
+@test "the command for a writable subvolume names no place where another user can plant a link" {
+    local owner
+
+    "$BTRFS" subvolume create "$MNT/theirs" >/dev/null
+    for owner in 65534:65534 0:65534; do
+        chown "$owner" "$MNT/theirs"
+        [ "$owner" = 65534:65534 ] || chmod g+w "$MNT/theirs"
+        expect_error "subvolume is not read-only: '$MNT/theirs'; make a snapshot, and send that: \
+btrfs subvolume snapshot -r '$MNT/theirs' SNAPSHOT" "$MNT/theirs"
+    done
+    "$BTRFS" subvolume delete "$MNT/theirs" >/dev/null
+}
+
 @test "ext4" {
     mkdir "$BATS_TEST_TMPDIR/other"
     truncate -s 10M "$BATS_TEST_TMPDIR/ext4"
