@@ -12,9 +12,8 @@
 #define BYTE_SIZE_MAX 4
 static char *add_escaped(char *out, unsigned char byte)
 {
-	if (byte == '\'' || byte == '\\')
-		return out + sprintf(out, "\\%c", byte);
-	if (byte < ' ' || byte > '~')
+	/* A shell that does not know $'' would end the word at \', and run what follows. */
+	if (byte < ' ' || byte > '~' || byte == '\'' || byte == '\\')
 		return out + sprintf(out, "\\%03o", byte);
 	*out++ = byte;
 	return out;

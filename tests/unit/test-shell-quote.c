@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/shell-quote.h"
@@ -22,9 +26,9 @@ static void test_names(void **state)
 		{ "\x1b[0m", "$'\\033[0m'" },
 		{ "\xff", "$'\\377'" },
 		{ "\x7f", "$'\\177'" },
-		{ "a\\b", "$'a\\\\b'" },
+		{ "a\\b", "$'a\\134b'" },
 		/* the digit after the escape is none of it */
-		{ "'\n1", "$'\\'\\0121'" },
+		{ "'\n1", "$'\\047\\0121'" },
 		{ "\xc3\xbc", "$'\\303\\274'" },
 	};
 
@@ -37,10 +41,60 @@ static void test_names(void **state)
 	}
 }
 
+/* Returns the exit status. */
+static int run_shell(const char *shell, const char *script)
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		execlp(shell, shell, "-c", script, NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* Whether SHELL takes the quoted NAME for one word, and that word for NAME. */
+static void check_shell(const char *shell, const char *name, bool knows_escapes)
+{
+	CLEANUP_FREE char *quoted = shell_quote(name);
+	CLEANUP_FREE char *script = NULL;
+	int status;
+
+	assert_non_null(quoted);
+	/* what would be run of the name ends the shell, with 9 */
+	assert_true(asprintf(&script, "set -- %s; [ $# = 1 ] || exit 8; [ \"$1\" = \"$NAME\" ]",
+			     quoted) > 0);
+	assert_int_equal(setenv("NAME", name, 1), 0);
+	status = run_shell(shell, script);
+	assert_int_equal(status, knows_escapes ? 0 : 1);
+}
+
+/* A shell without $'' gets another name, but must not run what is in it. */
+static void test_shells(void **state)
+{
+	static const char *const names[] = {
+		"'; exit 9; '\n",
+		"\n'; exit 9 #",
+		"\\'; exit 9 #",
+		"\\\\'\xff'; exit 9; '",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		check_shell("bash", names[i], true);
+		check_shell("dash", names[i], false);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_shells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
