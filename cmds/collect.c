@@ -242,20 +242,24 @@ static void obey_config(struct run *run, struct config *config)
 /* Who can change it decides what root reads. Returns 0, or less after it has complained. */
 static int open_config(const char *path, bool may_be_missing, FILE **ret_stream)
 {
-	int ret = trusted_program_check(path);
+	int fd = trusted_file_open(path);
 
-	if (ret == -ENOENT && may_be_missing)
-		return ret;
-	if (ret == -EPERM) {
+	if (fd == -ENOENT && may_be_missing)
+		return fd;
+	if (fd == -EPERM) {
 		error_path("will not obey what other users can change:", path, 0);
-		return ret;
+		return fd;
 	}
-	*ret_stream = ret == 0 ? fopen(path, "re") : NULL;
-	if (!*ret_stream) {
-		ret = ret == 0 ? -errno : ret;
-		error_path("cannot open", path, ret);
+	if (fd < 0) {
+		error_path("cannot open", path, fd);
+		return fd;
 	}
-	return ret;
+	*ret_stream = fdopen(fd, "r");
+	if (*ret_stream)
+		return 0;
+	close(fd);
+	error("out of memory");
+	return -ENOMEM;
 }
 
 static void make_checks(struct run *run)

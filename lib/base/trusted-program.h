@@ -10,4 +10,11 @@
  */
 int trusted_program_check(const char *path);
 
+/*
+ * Opens the file PATH for reading, which has to be as for trusted_program_check(). What is checked
+ * is what is opened, even if another user replaces a parent of its directory meanwhile. Returns a
+ * descriptor that the caller closes, or an error as trusted_program_check() or open(2).
+ */
+int trusted_file_open(const char *path);
+
 #endif

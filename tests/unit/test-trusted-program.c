@@ -9,11 +9,42 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../large-file.h"
 #include "base/trusted-program.h"
 #include "test.h"
 
 static char root[48];
 static char path[80];
+
+/* Where the directory goes once its file was looked at, and another one takes its place; or NULL. */
+static const char *replacement;
+
+static void replace_directory(void)
+{
+	const char *elsewhere = replacement;
+	int fd;
+
+	replacement = NULL;
+	assert_int_equal(rename(root, elsewhere), 0);
+	assert_int_equal(mkdir(root, 0700), 0);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "theirs", 6), 6);
+	close(fd);
+}
+
+int __real_fstatat(int directory, const char *name, struct stat *status, int flags)
+	LARGE_FILE_SYMBOL("__real_fstatat");
+int __wrap_fstatat(int directory, const char *name, struct stat *status, int flags)
+	LARGE_FILE_SYMBOL("__wrap_fstatat");
+int __wrap_fstatat(int directory, const char *name, struct stat *status, int flags)
+{
+	int ret = __real_fstatat(directory, name, status, flags);
+
+	if (replacement)
+		replace_directory();
+	return ret;
+}
 
 static int make_program(void **state)
 {
@@ -102,6 +133,56 @@ static void test_no_directory(void **state)
 	assert_int_equal(trusted_program_check(below), -ENOTDIR);
 }
 
+static void expect_opened(const char *text)
+{
+	char found[16] = "";
+	int fd = trusted_file_open(path);
+
+	assert_true(fd >= 0);
+	assert_true(read(fd, found, sizeof(found) - 1) >= 0);
+	assert_string_equal(found, text);
+	close(fd);
+}
+
+static void write_text(const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void test_open(void **state)
+{
+	(void)state;
+	write_text("ours");
+	expect_opened("ours");
+	assert_int_equal(chmod(path, 0722), 0);
+	assert_int_equal(trusted_file_open(path), -EPERM);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(trusted_file_open(path), -ENOENT);
+	assert_int_equal(symlink("/bin/sh", path), 0);
+	assert_int_equal(trusted_file_open(path), -EPERM);
+}
+
+/* What was checked is what is opened. */
+static void test_directory_is_replaced_meanwhile(void **state)
+{
+	char other[64];
+
+	(void)state;
+	write_text("ours");
+	snprintf(other, sizeof(other), "%s-other", root);
+	replacement = other;
+	expect_opened("ours");
+	assert_null(replacement);
+	expect_opened("theirs");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(root), 0);
+	assert_int_equal(rename(other, root), 0);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_program, remove_program)
 
 int main(void)
@@ -113,6 +194,8 @@ int main(void)
 		TEST(test_of_another_owner),
 		TEST(test_no_regular_file),
 		TEST(test_no_directory),
+		TEST(test_open),
+		TEST(test_directory_is_replaced_meanwhile),
 	};
 
 	return cmocka_run_group_tests_name("trusted-program", tests, NULL, NULL);
