@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -146,15 +147,30 @@ static const struct metric check_time_metric = {
 	.help = "How long the check took.",
 };
 
+/* A check of a tree has not passed if it saw only a part of the tree. */
+static int report_skipped(const char *name, uint64_t count)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(name);
+
+	error("check %s: mount points of the same filesystem that were not entered: %" PRIu64,
+	      quoted, count);
+	return STATUS_ERROR;
+}
+
 /* ARGV begins with the command's name, and its --format means nothing. Returns its exit status. */
-static int run_command(struct run *run, const struct command *command, int argc, char **argv)
+static int run_command(struct run *run, const char *name, const struct command *command, int argc,
+		       char **argv)
 {
 	struct global_options global = {
 		.metrics = run->metrics,
 		.verbosity = run->arguments->global->verbosity,
 	};
 
-	return command->run(argc, argv, &global);
+	int status = command->run(argc, argv, &global);
+
+	if (!global.skipped_mount_count)
+		return status;
+	return status == STATUS_OK ? report_skipped(name, global.skipped_mount_count) : status;
 }
 
 static void make_check(struct run *run, const char *name, const struct command *command, int argc,
@@ -165,7 +181,7 @@ static void make_check(struct run *run, const char *name, const struct command *
 	int status;
 
 	metrics_set_label(run->metrics, "check", name);
-	status = run_command(run, command, argc, argv);
+	status = run_command(run, name, command, argc, argv);
 	metrics_add(run->metrics, &check_status_metric, labels, status);
 	metrics_add_ns(run->metrics, &check_time_metric, labels, monotonic_ns() - started_at);
 	metrics_set_label(run->metrics, NULL, NULL);

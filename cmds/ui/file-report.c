@@ -63,6 +63,23 @@ static int report_all(struct file_report *report, const struct file_report_ops *
 	return ret;
 }
 
+static const struct metric skipped_mounts_metric = {
+	.name = "btrfs_fastpath_skipped_mounts",
+	.type = METRIC_GAUGE,
+	.help = "Mount points of the same file system below named directories, which were not entered.",
+};
+
+/* Warnings are of no use to who collects metrics. */
+static void tell_caller(const struct file_report *report)
+{
+	struct global_options *global = report->options->global;
+
+	global->skipped_mount_count = report->visit.skipped_mount_count;
+	if (global->metrics && report->options->recursive)
+		metrics_add(global->metrics, &skipped_mounts_metric, NULL,
+			    global->skipped_mount_count);
+}
+
 int file_report_run(struct file_report *report, const struct file_options *options,
 		    const struct file_report_ops *ops, void *data)
 {
@@ -79,6 +96,8 @@ int file_report_run(struct file_report *report, const struct file_options *optio
 		progress_start(options->global->verbosity >= 0);
 		ret = report_all(report, ops, data);
 		file_visit_warn_of_vanished(&report->visit);
+		file_visit_warn_of_mounts(&report->visit);
+		tell_caller(report);
 	}
 
 	file_options_complain(options, ret);
@@ -92,4 +111,5 @@ void file_report_begin_json_total(struct file_report *report)
 	json_begin_object(&report->json, "total");
 	json_add_uint(&report->json, "file_count", report->file_count);
 	json_add_uint(&report->json, "vanished_count", report->visit.vanished_count);
+	json_add_uint(&report->json, "skipped_mount_count", report->visit.skipped_mount_count);
 }

@@ -65,8 +65,12 @@ static bool looks_like_lines(const struct file_visit *visit, const char *path,
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure)
 {
-	if (!named && failure.error == -EXDEV)
+	if (!named && failure.error == -ENODEV)
 		return;
+	if (!named && failure.error == -EXDEV) {
+		visit->skipped_mount_count++;
+		return;
+	}
 	if (!named && failure.error == -ENOENT) {
 		visit->vanished_count++;
 		return;
@@ -88,6 +92,19 @@ void file_visit_warn_of_vanished(const struct file_visit *visit)
 		warning("%" PRIu64 " files or directories were deleted, renamed or replaced before "
 			"they could be examined",
 			visit->vanished_count);
+}
+
+void file_visit_warn_of_mounts(const struct file_visit *visit)
+{
+	if (!visit->skipped_mount_count)
+		return;
+	if (visit->skipped_mount_count == 1)
+		warning("1 mount point of the same filesystem was not entered, and its files were "
+			"not examined");
+	else
+		warning("%" PRIu64 " mount points of the same filesystem were not entered, and "
+			"their files were not examined",
+			visit->skipped_mount_count);
 }
 
 static struct failure visit_one(

@@ -29,6 +29,8 @@ struct file_visit {
 	int status;
 	/* the number of files and directories that vanished before they could be examined */
 	uint64_t vanished_count;
+	/* the number of mount points of the same file system that were found and not entered */
+	uint64_t skipped_mount_count;
 	/* the paths come from --files0-from */
 	bool from_list;
 	/* the privilege for --cold is missing, and an error was printed */
@@ -77,13 +79,17 @@ int file_visit_each(struct file_visit *visit, struct file_walk *walk,
 
 /*
  * Prints an error for FAILURE and sets the exit status. If a file that was found in a directory
- * vanished, it is only counted. A mount point does not belong to the walk and is no failure.
+ * vanished, it is only counted, and so is a mount point of the same file system. A mount point of
+ * another file system does not belong to the walk and is no failure.
  */
 void file_visit_failed(struct file_visit *visit, const char *path, bool named,
 		       struct failure failure);
 
 /* Prints a warning if files vanished. */
 void file_visit_warn_of_vanished(const struct file_visit *visit);
+
+/* Prints a warning if mount points were counted. */
+void file_visit_warn_of_mounts(const struct file_visit *visit);
 
 /*
  * Drops all caches for --cold, as cold_drop_caches(), but prints an error only once.

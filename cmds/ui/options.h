@@ -45,6 +45,8 @@ struct global_options {
 	struct size_format sizes;
 	/* the help or the version was printed, so there is nothing left to do */
 	bool done;
+	/* set by a command with -r: see struct file_visit */
+	uint64_t skipped_mount_count;
 };
 
 /* Parses these options; its input is a struct global_options. */

@@ -181,15 +181,56 @@ static int push_level(struct file_walk *walk, int fd, const struct stat *status)
 	return walk->options.entered ? walk->options.entered(walk->options.data, fd, status) : 0;
 }
 
-/* Starts to read the directory NAME, which was found in PARENT. */
-static int enter_found(struct file_walk *walk, int parent, const char *name)
+/*
+ * btrfs adds the subvolume's id to f_fsid, and the upper half of the id is 0: so the first half of
+ * f_fsid is that of the file system, of whichever subvolume.
+ */
+static bool is_same_filesystem(int fd, int other_fd)
 {
-	int fd = open_beneath(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct statfs one, other;
+
+	if (fstatfs(fd, &one) || fstatfs(other_fd, &other))
+		return false;
+	return filesystem_has_type(&one, BTRFS_SUPER_MAGIC) &&
+	       filesystem_has_type(&other, BTRFS_SUPER_MAGIC) &&
+	       memcmp(&one.f_fsid, &other.f_fsid, sizeof(one.f_fsid) / 2) == 0;
+}
+
+/* Starts to read the directory FD, opened with O_PATH, of STATUS. */
+static int enter_by_descriptor(struct file_walk *walk, int path_fd, const struct stat *status)
+{
+	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : push_level(walk, fd, status);
+}
+
+/*
+ * The sandbox of a service mounts directories on themselves, which hides nothing. No other mount is
+ * entered; but one of the same file system may have files that the caller expects in the report.
+ */
+static int enter_mount_point(struct file_walk *walk, int parent, const struct dirent *entry)
+{
+	CLEANUP_CLOSE int fd = openat(parent, entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat status, above;
+
+	if (fd < 0 || !is_same_filesystem(parent, fd))
+		return 0;
+	if (fstat(fd, &status) || fstat(parent, &above))
+		return -errno;
+	if (status.st_dev == above.st_dev && status.st_ino == entry->d_ino)
+		return enter_by_descriptor(walk, fd, &status);
+	return walk->options.one_subvolume && status.st_dev != walk->device ? 0 : -EXDEV;
+}
+
+/* Starts to read the directory of ENTRY, which was found in PARENT. */
+static int enter_found(struct file_walk *walk, int parent, const struct dirent *entry)
+{
+	int fd = open_beneath(parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat status;
 	int ret = 0;
 
 	if (fd == -EXDEV)
-		return 0;
+		return enter_mount_point(walk, parent, entry);
 	/* It was a directory a moment ago. */
 	if (fd == -ENOTDIR || fd == -ELOOP)
 		return -ENOENT;
@@ -287,7 +328,7 @@ static int next_entry(struct file_walk *walk, struct found_file *ret_file)
 	if (type == S_IFREG)
 		return 1;
 
-	ret_file->error = enter_found(walk, directory->fd, entry->d_name);
+	ret_file->error = enter_found(walk, directory->fd, entry);
 	return ret_file->error ? 1 : 0;
 }
 
@@ -415,8 +456,8 @@ static int open_in_two_steps(const struct file_walk *walk, const struct found_fi
 	return fd;
 }
 
-int file_walk_open(const struct file_walk *walk, const struct found_file *file,
-		   struct stat *ret_status)
+static int open_found(const struct file_walk *walk, const struct found_file *file,
+		      struct stat *ret_status)
 {
 	struct stat status;
 	int fd = -ENOENT;
@@ -431,6 +472,24 @@ int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		return open_in_two_steps(walk, file, ret_status);
 	*ret_status = status;
 	return fd;
+}
+
+/* Whether the mount on FILE, which was found, is of the same file system. */
+static bool hides_own_file(const struct found_file *file)
+{
+	const int directory = file->place->fd;
+	CLEANUP_CLOSE int fd = openat(directory, file->path + file->name_offset,
+				      O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd >= 0 && is_same_filesystem(directory, fd);
+}
+
+int file_walk_open(const struct file_walk *walk, const struct found_file *file,
+		   struct stat *ret_status)
+{
+	int fd = open_found(walk, file, ret_status);
+
+	return fd == -EXDEV && !file->named && !hides_own_file(file) ? -ENODEV : fd;
 }
 
 /* Of a path that was named, with all links on the way to it followed. */

@@ -13,7 +13,10 @@ struct file_walk_options {
 	char *const *paths;
 	/* the walk closes it unless it is stdin */
 	FILE *list;
-	/* enter directories, but no mount points, and follow no symbolic links */
+	/*
+	 * enter directories, but no mount points (unless a directory is mounted on itself), and
+	 * follow no symbolic links
+	 */
 	bool recursive;
 	/* do not enter other subvolumes either */
 	bool one_subvolume;
@@ -35,7 +38,8 @@ struct found_file {
 	bool named;
 	/*
 	 * 0, or the negative errno if the file cannot be examined: -ENOTTY if it is not on btrfs,
-	 * -ENOENT if it was found in a directory and has vanished
+	 * -ENOENT if it was found in a directory and has vanished, -EXDEV if it is a mount point of
+	 * the same file system, which was not entered
 	 */
 	int error;
 	/* S_IFREG …, as of when it was found */
@@ -70,7 +74,8 @@ int file_walk_next(struct file_walk *walk, struct found_file *ret_file);
  * device, FIFO or other file that another user than root or the caller put in the place of FILE.
  * Any thread may call this while the walk and the place of FILE exist.
  * Returns a descriptor that the caller closes, with its status, or a negative errno as openat2(2):
- * -ENOENT also if the name now belongs to another file, -EXDEV if it is a mount point.
+ * -ENOENT also if the name now belongs to another file, -EXDEV if it is a mount point of the same
+ * file system, -ENODEV if it is one of another file system.
  */
 int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		   struct stat *ret_status);

@@ -196,6 +196,22 @@ TEXT
     expect_sample gauge btrfs_fastpath_nocow_bytes check=database,next_write=copied,reason=generation 2097152
 }
 
+@test "collect: a check of a tree in which a mount was not entered has not passed" {
+    mkdir -p "$MNT/work/tree/mount" "$MNT/work/elsewhere"
+    echo "check tree nocow-check -r --check $MNT/work/tree" >"$CONFIG"
+    mount --bind "$MNT/work/elsewhere" "$MNT/work/tree/mount"
+    run --separate-stderr collect
+    umount "$MNT/work/tree/mount"
+    [ "$status" -eq 1 ]
+    [[ $stderr == *"check 'tree': mount points of the same filesystem that were not entered: 1"* ]] || fail "$stderr"
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=tree,command=nocow-check 1
+    expect_sample gauge btrfs_fastpath_skipped_mounts check=tree 1
+    run -0 collect
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=tree,command=nocow-check 0
+}
+
 @test "collect: an error in a line is told with its number, and the other checks are made" {
     # shellcheck disable=SC2016 # for the file
     printf '%s\n' 'check' 'chek a nocow-check x' 'check b module status' 'check c nothing x' 'check d seek-map $(touch x)' \

@@ -88,6 +88,7 @@ static void test_failed(void **state)
 {
 	const struct failure vanished = { "cannot open", -ENOENT };
 	const struct failure mounted_over = { "cannot open", -EXDEV };
+	const struct failure other_filesystem = { "cannot open", -ENODEV };
 	const struct failure denied = { "cannot open", -EACCES };
 	struct file_visit visit;
 
@@ -99,6 +100,10 @@ static void test_failed(void **state)
 	file_visit_failed(&visit, "found", false, mounted_over);
 	assert_int_equal(visit.status, STATUS_OK);
 	assert_int_equal(visit.vanished_count, 1);
+	assert_int_equal(visit.skipped_mount_count, 1);
+	file_visit_failed(&visit, "found", false, other_filesystem);
+	assert_int_equal(visit.status, STATUS_OK);
+	assert_int_equal(visit.skipped_mount_count, 1);
 	file_visit_failed(&visit, "found", false, denied);
 	assert_int_equal(visit.status, STATUS_ERROR);
 
@@ -129,6 +134,27 @@ static void test_warning_of_vanished(void **state)
 			  "before they could be examined\n");
 }
 
+static void assert_mount_warning(uint64_t count, const char *expected)
+{
+	const struct file_visit visit = { .skipped_mount_count = count };
+	CLEANUP_FREE char *text = NULL;
+
+	capture_begin();
+	file_visit_warn_of_mounts(&visit);
+	text = capture_end();
+	assert_string_equal(text, expected);
+}
+
+static void test_warning_of_mounts(void **state)
+{
+	(void)state;
+	assert_mount_warning(0, "");
+	assert_mount_warning(1, "WARNING: 1 mount point of the same filesystem was not entered, "
+				"and its files were not examined\n");
+	assert_mount_warning(2, "WARNING: 2 mount points of the same filesystem were not entered, "
+				"and their files were not examined\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +164,7 @@ int main(void)
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_failed),
 		cmocka_unit_test(test_warning_of_vanished),
+		cmocka_unit_test(test_warning_of_mounts),
 	};
 
 	return cmocka_run_group_tests_name("file-visit", tests, NULL, NULL);

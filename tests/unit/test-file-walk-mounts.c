@@ -29,15 +29,20 @@ static char root[40];
 /* The kernel has no openat2(). */
 static bool no_openat2;
 
+/* What is in the mounts is on another btrfs. */
+static bool other_filesystem;
+
 /* Everything is on btrfs; the program is linked with -Wl,--wrap=fstatfs. */
 int __wrap_fstatfs(int fd, struct statfs *filesystem) LARGE_FILE_SYMBOL("__wrap_fstatfs");
 int __wrap_fstatfs(int fd, struct statfs *filesystem)
 {
-	char link[32], path[16] = "";
+	char link[32], path[80] = "";
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	assert_true(readlink(link, path, sizeof(path) - 1) > 0);
 	memset(filesystem, 0, sizeof(*filesystem));
+	if (other_filesystem && (strstr(path, "/tree/file") || strstr(path, "/tree/sub")))
+		memset(&filesystem->f_fsid, 1, sizeof(filesystem->f_fsid));
 	filesystem->f_type = strncmp(path, "/proc/", 6) ? BTRFS_SUPER_MAGIC : PROC_SUPER_MAGIC;
 	return 0;
 }
@@ -118,6 +123,10 @@ static struct found walk_tree(void)
 		struct stat status;
 		int fd, *result;
 
+		if (file.error == -EXDEV && file.type == S_IFDIR) {
+			found.below = -EXDEV;
+			continue;
+		}
 		assert_int_equal(file.error, 0);
 		result = strcmp(file.path + file.name_offset, "file") ? &found.below : &found.file;
 		assert_null(strstr(file.path, "outside"));
@@ -136,7 +145,10 @@ static void bind(const char *what, const char *where)
 	assert_int_equal(mount(in_root(what), in_root(where), NULL, MS_BIND, NULL), 0);
 }
 
-/* Neither a file nor a directory that is a mount point belongs to it, whoever else can write. */
+/*
+ * Neither a file nor a directory that is a mount point belongs to it, whoever else can write. Those of
+ * the same file system are told.
+ */
 static void check_mounts(mode_t mode)
 {
 	struct found found;
@@ -150,6 +162,11 @@ static void check_mounts(mode_t mode)
 	bind("other", "tree/sub");
 	found = walk_tree();
 	assert_int_equal(found.file, -EXDEV);
+	assert_int_equal(found.below, -EXDEV);
+	other_filesystem = true;
+	found = walk_tree();
+	other_filesystem = false;
+	assert_int_equal(found.file, -ENODEV);
 	assert_int_equal(found.below, 1);
 
 	assert_int_equal(umount(in_root("tree/file")), 0);
@@ -159,12 +176,25 @@ static void check_mounts(mode_t mode)
 	assert_int_equal(found.below, 0);
 }
 
+/* It hides nothing. */
+static void check_mounted_on_itself(void)
+{
+	struct found found;
+
+	bind("tree/sub", "tree/sub");
+	found = walk_tree();
+	assert_int_equal(found.file, 0);
+	assert_int_equal(found.below, 0);
+	assert_int_equal(umount(in_root("tree/sub")), 0);
+}
+
 static void test_mounts(void **state)
 {
 	(void)state;
 	no_openat2 = false;
 	check_mounts(0700);
 	check_mounts(0730);
+	check_mounted_on_itself();
 }
 
 static void test_mounts_without_openat2(void **state)
@@ -173,6 +203,7 @@ static void test_mounts_without_openat2(void **state)
 	no_openat2 = true;
 	check_mounts(0700);
 	check_mounts(0730);
+	check_mounted_on_itself();
 }
 
 /* Returns NULL, or why there can be no mounts, as in tests/allowed-skips. */
