@@ -196,6 +196,9 @@ struct config {
 	const char *path;
 	FILE *stream;
 	unsigned int line;
+	/* of the checks so far */
+	char **names;
+	size_t name_count;
 };
 
 static void complain_of_line(struct run *run, const struct config *config, const char *what)
@@ -206,10 +209,30 @@ static void complain_of_line(struct run *run, const struct config *config, const
 	run->status = STATUS_ERROR;
 }
 
+/* Samples of two checks with one name could not be told apart. Returns 0, -EEXIST or -ENOMEM. */
+static int take_name(struct config *config, const char *name)
+{
+	char **names;
+
+	for (size_t i = 0; i < config->name_count; i++)
+		if (strcmp(config->names[i], name) == 0)
+			return -EEXIST;
+	names = reallocarray(config->names, config->name_count + 1, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	config->names = names;
+	names[config->name_count] = strdup(name);
+	if (!names[config->name_count])
+		return -ENOMEM;
+	config->name_count++;
+	return 0;
+}
+
 /* "check NAME COMMAND ARGUMENT..." */
-static void obey(struct run *run, const struct config *config, int count, char **words)
+static void obey(struct run *run, struct config *config, int count, char **words)
 {
 	const struct command *command;
+	int ret;
 
 	if (strcmp(words[0], "check") != 0 || count < 3) {
 		complain_of_line(run, config, "expected: check NAME COMMAND ARGUMENT...");
@@ -220,10 +243,16 @@ static void obey(struct run *run, const struct config *config, int count, char *
 		complain_of_line(run, config, "this command has no metrics");
 		return;
 	}
+	ret = take_name(config, words[1]);
+	if (ret < 0) {
+		complain_of_line(run, config,
+				 ret == -EEXIST ? "another check has this name" : "out of memory");
+		return;
+	}
 	make_check(run, words[1], command, count - 2, words + 2);
 }
 
-static void obey_line(struct run *run, const struct config *config, const char *line)
+static void obey_line(struct run *run, struct config *config, const char *line)
 {
 	wordexp_t words;
 
@@ -278,6 +307,13 @@ static int open_config(const char *path, bool may_be_missing, FILE **ret_stream)
 	return -ENOMEM;
 }
 
+static void free_names(struct config *config)
+{
+	for (size_t i = 0; i < config->name_count; i++)
+		free(config->names[i]);
+	free(config->names);
+}
+
 static void make_checks(struct run *run)
 {
 	const char *path = run->arguments->config;
@@ -292,6 +328,7 @@ static void make_checks(struct run *run)
 	}
 	obey_config(run, &config);
 	fclose(config.stream);
+	free_names(&config);
 }
 
 /* -- the file -- */

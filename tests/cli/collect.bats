@@ -223,6 +223,17 @@ TEXT
     expect_sample gauge btrfs_fastpath_check_status check=f,command=seek-map 0
 }
 
+@test "collect: a second check of the same name hides nothing" {
+    btrfs -q subvolume snapshot "$MNT" "$MNT/work/now"
+    printf 'check a nocow-check --check %s\n' "$MNT/nocow" "$MNT/other" >"$CONFIG"
+    run -1 --separate-stderr collect
+    btrfs -q subvolume delete "$MNT/work/now"
+    [[ $stderr == *"line 2: another check has this name"* ]] || fail "$stderr"
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=a,command=nocow-check 64
+    [ "$(grep -c '^btrfs_fastpath_check_status' "$OUTPUT")" -eq 1 ]
+}
+
 @test "collect: a configuration that others can change is not obeyed" {
     echo "check a seek-map $MNT/file" >"$CONFIG"
     chmod o+w "$CONFIG"
