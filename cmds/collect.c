@@ -157,12 +157,25 @@ static int report_skipped(const char *name, uint64_t count)
 	return STATUS_ERROR;
 }
 
+/* Prometheus keeps each sample, and each label, for months. */
+#define SAMPLES_MAX 1000
+#define LABEL_SIZE_MAX 1024
+
+static int report_excess(const char *name)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(name);
+
+	error("check %s: more than %d samples, or a label of more than %d bytes", quoted,
+	      SAMPLES_MAX, LABEL_SIZE_MAX);
+	return STATUS_ERROR;
+}
+
 /* ARGV begins with the command's name, and its --format means nothing. Returns its exit status. */
-static int run_command(struct run *run, const char *name, const struct command *command, int argc,
-		       char **argv)
+static int run_command(const struct run *run, struct metrics *metrics, const char *name,
+		       const struct command *command, int argc, char **argv)
 {
 	struct global_options global = {
-		.metrics = run->metrics,
+		.metrics = metrics,
 		.verbosity = run->arguments->global->verbosity,
 	};
 
@@ -173,6 +186,26 @@ static int run_command(struct run *run, const char *name, const struct command *
 	return status == STATUS_OK ? report_skipped(name, global.skipped_mount_count) : status;
 }
 
+/* The samples are added if the command kept within the limits. Returns the status of the check. */
+static int run_limited(struct run *run, const char *name, const struct command *command, int argc,
+		       char **argv)
+{
+	CLEANUP(metrics_freep) struct metrics *metrics = metrics_new();
+	int status;
+
+	if (!metrics) {
+		error("out of memory");
+		return STATUS_ERROR;
+	}
+	metrics_set_label(metrics, "check", name);
+	metrics_set_limits(metrics, SAMPLES_MAX, LABEL_SIZE_MAX);
+	status = run_command(run, metrics, name, command, argc, argv);
+	if (metrics_exceed_limits(metrics))
+		return report_excess(name);
+	metrics_add_all(run->metrics, metrics);
+	return status;
+}
+
 static void make_check(struct run *run, const char *name, const struct command *command, int argc,
 		       char **argv)
 {
@@ -180,8 +213,8 @@ static void make_check(struct run *run, const char *name, const struct command *
 	uint64_t started_at = monotonic_ns();
 	int status;
 
+	status = run_limited(run, name, command, argc, argv);
 	metrics_set_label(run->metrics, "check", name);
-	status = run_command(run, name, command, argc, argv);
 	metrics_add(run->metrics, &check_status_metric, labels, status);
 	metrics_add_ns(run->metrics, &check_time_metric, labels, monotonic_ns() - started_at);
 	metrics_set_label(run->metrics, NULL, NULL);

@@ -3,24 +3,30 @@
 
 #include "seek-map-report.h"
 
+static const struct metric files_metric = {
+	.name = "btrfs_fastpath_seek_files",
+	.type = METRIC_GAUGE,
+	.help = "Files that were examined, if several were asked for.",
+};
+
 static const struct metric size_metric = {
 	.name = "btrfs_fastpath_seek_file_bytes",
 	.type = METRIC_GAUGE,
 	.unit = "bytes",
-	.help = "Size of the file.",
+	.help = "Size of the file, or of all files.",
 };
 
 static const struct metric bytes_metric = {
 	.name = "btrfs_fastpath_seek_bytes",
 	.type = METRIC_GAUGE,
 	.unit = "bytes",
-	.help = "Bytes of the file that lseek takes for data or for holes.",
+	.help = "Bytes of the file, or of all files, that lseek takes for data or for holes.",
 };
 
 static const struct metric segments_metric = {
 	.name = "btrfs_fastpath_seek_segments",
 	.type = METRIC_GAUGE,
-	.help = "Segments of data or holes in the file.",
+	.help = "Segments of data or holes in the file, or in all files.",
 };
 
 static const struct metric call_metric = {
@@ -99,6 +105,12 @@ static void skip_check(struct report *report, enum check_kind kind)
 	(void)kind;
 }
 
+/* A sample for each of a million files is of no use. */
+static bool is_of_several(const struct report *report)
+{
+	return file_options_ask_for_several(&report->arguments->files);
+}
+
 static void add_walk(struct report *report, const char *walk, const struct latency_figures *figures)
 {
 	const struct metric_label labels[] = {
@@ -119,7 +131,7 @@ static int add_timing(struct report *report, const struct timing *timing)
 	};
 	const struct metric_label labels[] = { { "path", report->path }, { NULL, NULL } };
 
-	if (!timing)
+	if (!timing || is_of_several(report))
 		return 0;
 	metrics_add_histogram(report->arguments->global->metrics, &call_metric, labels,
 			      &timing->spread);
@@ -129,22 +141,33 @@ static int add_timing(struct report *report, const struct timing *timing)
 	return 0;
 }
 
-static void add_bytes(struct report *report, const char *path, const char *type, uint64_t bytes)
+static void add_bytes(struct report *report, const struct metric_label *path, const char *type,
+		      uint64_t bytes)
 {
-	const struct metric_label labels[] = { { "path", path }, { "type", type }, { NULL, NULL } };
+	const struct metric_label labels[] = { { "type", type }, *path, { NULL, NULL } };
 
 	metrics_add(report->arguments->global->metrics, &bytes_metric, labels, bytes);
 }
 
-static int add_sums(struct report *report, const char *path, const struct sums *sums)
+/* The name of PATH is NULL for the total. */
+static void add_figures(struct report *report, const struct metric_label *path,
+			const struct sums *sums)
 {
-	const struct metric_label labels[] = { { "path", path }, { NULL, NULL } };
+	const struct metric_label labels[] = { *path, { NULL, NULL } };
 	struct metrics *metrics = report->arguments->global->metrics;
 
 	metrics_add(metrics, &size_metric, labels, sums->size);
 	add_bytes(report, path, "data", sums->data_bytes);
 	add_bytes(report, path, "hole", sums->hole_bytes);
 	metrics_add(metrics, &segments_metric, labels, sums->segment_count);
+}
+
+static int add_sums(struct report *report, const char *path, const struct sums *sums)
+{
+	const struct metric_label label = { "path", path };
+
+	if (!is_of_several(report))
+		add_figures(report, &label, sums);
 	return 0;
 }
 
@@ -154,11 +177,15 @@ static void skip_failure(struct report *report, int ret)
 	(void)ret;
 }
 
-/* Prometheus adds up what it has of the files. */
-static int skip_total(struct report *report, const struct sums *total)
+static int add_total(struct report *report, const struct sums *total)
 {
-	(void)report;
-	(void)total;
+	const struct metric_label none = { NULL, NULL };
+
+	if (!is_of_several(report))
+		return 0;
+	metrics_add(report->arguments->global->metrics, &files_metric, NULL,
+		    report->files->file_count);
+	add_figures(report, &none, total);
 	return 0;
 }
 
@@ -185,6 +212,6 @@ const struct report_ops seek_map_metrics = {
 	.sums = add_sums,
 	.failed = skip_failure,
 	.end_file = nothing,
-	.total = skip_total,
+	.total = add_total,
 	.maps = skip_maps,
 };

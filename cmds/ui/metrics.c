@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -24,11 +25,19 @@ struct metrics {
 	size_t count;
 	struct metric_label label;
 	bool is_incomplete;
+	/* SIZE_MAX: without limit */
+	size_t samples_left;
+	size_t label_size_max;
+	bool exceeds_limits;
 };
 
 struct metrics *metrics_new(void)
 {
-	return calloc(1, sizeof(struct metrics));
+	struct metrics *metrics = calloc(1, sizeof(*metrics));
+
+	if (metrics)
+		metrics_set_limits(metrics, SIZE_MAX, SIZE_MAX);
+	return metrics;
 }
 
 static void family_free(struct family *family)
@@ -57,6 +66,17 @@ void metrics_freep(struct metrics **metrics)
 void metrics_set_label(struct metrics *metrics, const char *name, const char *value)
 {
 	metrics->label = (struct metric_label){ name, value };
+}
+
+void metrics_set_limits(struct metrics *metrics, size_t samples, size_t label_size)
+{
+	metrics->samples_left = samples;
+	metrics->label_size_max = label_size;
+}
+
+bool metrics_exceed_limits(const struct metrics *metrics)
+{
+	return metrics->exceeds_limits;
 }
 
 bool metrics_are_empty(const struct metrics *metrics)
@@ -94,6 +114,17 @@ static struct family *add_family(struct metrics *metrics, const struct metric *m
 	return family;
 }
 
+/* Once there are too many of them, no sample is kept, so that memory is bounded. */
+static bool count_sample(struct metrics *metrics)
+{
+	if (metrics->exceeds_limits)
+		return false;
+	metrics->exceeds_limits = !metrics->samples_left;
+	if (metrics->samples_left && metrics->samples_left != SIZE_MAX)
+		metrics->samples_left--;
+	return !metrics->exceeds_limits;
+}
+
 static struct family *find_family(struct metrics *metrics, const struct metric *metric)
 {
 	struct family *family;
@@ -106,6 +137,34 @@ static struct family *find_family(struct metrics *metrics, const struct metric *
 	return family;
 }
 
+static bool is_complete(const struct metrics *metrics)
+{
+	if (metrics->is_incomplete)
+		return false;
+	for (size_t i = 0; i < metrics->count; i++)
+		if (fflush(metrics->families[i]->stream) || ferror(metrics->families[i]->stream))
+			return false;
+	return true;
+}
+
+/* NULL if there can be no sample. A histogram counts as one. */
+static struct family *family_for_sample(struct metrics *metrics, const struct metric *metric)
+{
+	return count_sample(metrics) ? find_family(metrics, metric) : NULL;
+}
+
+void metrics_add_all(struct metrics *to, const struct metrics *from)
+{
+	to->is_incomplete |= !is_complete(from);
+	for (size_t i = 0; i < from->count; i++) {
+		struct family *family = find_family(to, from->families[i]->metric);
+
+		if (family)
+			fwrite(from->families[i]->samples, 1, from->families[i]->size,
+			       family->stream);
+	}
+}
+
 /* -- samples -- */
 
 /* VALUE has no control characters after escape_name(). */
@@ -115,6 +174,7 @@ static void put_label(struct metrics *metrics, FILE *stream, bool is_first,
 	CLEANUP_FREE char *value = escape_name(label->value);
 
 	metrics->is_incomplete |= !value;
+	metrics->exceeds_limits |= value && strlen(value) > metrics->label_size_max;
 	fprintf(stream, "%s%s=\"", is_first ? "" : ",", label->name);
 	for (const char *c = value; c && *c; c++) {
 		if (*c == '"' || *c == '\\')
@@ -186,7 +246,7 @@ static const char *suffix_of(const struct metric *metric)
 void metrics_add(struct metrics *metrics, const struct metric *metric,
 		 const struct metric_label *labels, uint64_t value)
 {
-	struct family *family = find_family(metrics, metric);
+	struct family *family = family_for_sample(metrics, metric);
 
 	if (!family)
 		return;
@@ -197,7 +257,7 @@ void metrics_add(struct metrics *metrics, const struct metric *metric,
 void metrics_add_ns(struct metrics *metrics, const struct metric *metric,
 		    const struct metric_label *labels, uint64_t nanoseconds)
 {
-	struct family *family = find_family(metrics, metric);
+	struct family *family = family_for_sample(metrics, metric);
 
 	if (!family)
 		return;
@@ -242,7 +302,7 @@ static void add_buckets(struct metrics *metrics, const struct family *family,
 void metrics_add_histogram(struct metrics *metrics, const struct metric *metric,
 			   const struct metric_label *labels, const struct latency *latency)
 {
-	struct family *family = find_family(metrics, metric);
+	struct family *family = family_for_sample(metrics, metric);
 
 	if (!family)
 		return;
@@ -280,16 +340,6 @@ static void write_family(const struct family *family, FILE *stream, enum metrics
 	if (metric->unit && format == METRICS_OPENMETRICS)
 		fprintf(stream, "# UNIT %s %s\n", metric->name, metric->unit);
 	fwrite(family->samples, 1, family->size, stream);
-}
-
-static bool is_complete(const struct metrics *metrics)
-{
-	if (metrics->is_incomplete)
-		return false;
-	for (size_t i = 0; i < metrics->count; i++)
-		if (fflush(metrics->families[i]->stream) || ferror(metrics->families[i]->stream))
-			return false;
-	return true;
 }
 
 int metrics_write(const struct metrics *metrics, FILE *stream, enum metrics_format format)

@@ -61,6 +61,16 @@ void metrics_freep(struct metrics **metrics);
  */
 void metrics_set_label(struct metrics *metrics, const char *name, const char *value);
 
+/*
+ * Keep at most SAMPLES samples, where a histogram counts as one, and none with a label of more than LABEL_SIZE bytes. What is too much is
+ * dropped, and metrics_exceed_limits() tells it.
+ */
+void metrics_set_limits(struct metrics *metrics, size_t samples, size_t label_size);
+bool metrics_exceed_limits(const struct metrics *metrics);
+
+/* Adds all samples of FROM, whose families have the same addresses, to TO. */
+void metrics_add_all(struct metrics *to, const struct metrics *from);
+
 /* Whether there is no sample. */
 bool metrics_are_empty(const struct metrics *metrics);
 

@@ -81,12 +81,24 @@ value() {
     expect_sample gauge btrfs_fastpath_nocow_bytes next_write=copied,reason=generation 0
 }
 
-@test "seek-map: each file, and its calls as a histogram" {
-    run -0 openmetrics seek-map --timing --reopen "$MNT/file" "$MNT/other"
+@test "seek-map: a file, and its calls as a histogram" {
+    run -0 openmetrics seek-map --timing --reopen "$MNT/file"
     expect_sample gauge btrfs_fastpath_seek_bytes "path=$MNT/file,type=data" 1048576
-    expect_sample gauge btrfs_fastpath_seek_bytes "path=$MNT/other,type=hole" 0
+    expect_sample gauge btrfs_fastpath_seek_bytes "path=$MNT/file,type=hole" 0
     expect_sample histogram btrfs_fastpath_seek_call_seconds_count "path=$MNT/file" 2
     [ -n "$(value btrfs_fastpath_seek_walk_seconds "path=$MNT/file,walk=reopened")" ]
+}
+
+@test "seek-map: of several files the sums alone" {
+    run -0 openmetrics seek-map --timing "$MNT/file" "$MNT/other"
+    expect_sample gauge btrfs_fastpath_seek_files '' 2
+    expect_sample gauge btrfs_fastpath_seek_file_bytes '' 4194304
+    expect_sample gauge btrfs_fastpath_seek_bytes type=data 4194304
+    expect_sample gauge btrfs_fastpath_seek_segments '' 2
+    [[ $output != *path=* ]] || fail "$output"
+    run -0 openmetrics seek-map -r "$MNT/subvolume"
+    expect_sample gauge btrfs_fastpath_seek_files '' 1
+    [[ $output != *path=* ]] || fail "$output"
 }
 
 @test "log-stats: the fsyncs as a histogram, and by kind" {
@@ -232,6 +244,24 @@ TEXT
     read_output
     expect_sample gauge btrfs_fastpath_check_status check=a,command=nocow-check 64
     [ "$(grep -c '^btrfs_fastpath_check_status' "$OUTPUT")" -eq 1 ]
+}
+
+@test "collect: a check with a very long label has no samples" {
+    local long=$MNT/work/x i
+
+    for ((i = 0; i < 5; i++)); do
+        long+=/$(printf '%0250d' 0)
+    done
+    mkdir -p "$long"
+    cp --reflink=always "$MNT/file" "$long/file"
+    printf 'check long seek-map %s/file\ncheck all seek-map -r %s\n' "$long" "$MNT/work/x" >"$CONFIG"
+    run -1 --separate-stderr collect
+    [[ $stderr == *"check 'long': more than 1000 samples, or a label of more than 1024 bytes"* ]] || fail "$stderr"
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=long,command=seek-map 1
+    expect_sample gauge btrfs_fastpath_check_status check=all,command=seek-map 0
+    [ -z "$(value btrfs_fastpath_seek_segments "check=long,path=$long/file")" ]
+    expect_sample gauge btrfs_fastpath_seek_segments check=all 1
 }
 
 @test "collect: a configuration that others can change is not obeyed" {

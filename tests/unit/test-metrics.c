@@ -223,6 +223,56 @@ static void test_empty_histogram(void **state)
 	assert_non_null(strstr(text, "x_call_seconds_count 0\n"));
 }
 
+static void test_limits(void **state)
+{
+	const struct metric_label labels[] = { { "path", "abcde" }, { NULL, NULL } };
+
+	(void)state;
+	metrics_set_limits(metrics, 2, 5);
+	metrics_add(metrics, &size_metric, labels, 1);
+	metrics_add_ns(metrics, &size_metric, NULL, 1);
+	assert_false(metrics_exceed_limits(metrics));
+	metrics_add(metrics, &size_metric, NULL, 3);
+	assert_true(metrics_exceed_limits(metrics));
+	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
+				   "# TYPE x_size_bytes gauge\n"
+				   "x_size_bytes{path=\"abcde\"} 1\n"
+				   "x_size_bytes 0.000000001\n");
+}
+
+static void test_long_label(void **state)
+{
+	const struct metric_label labels[] = { { "path", "abcde" }, { NULL, NULL } };
+
+	(void)state;
+	metrics_set_limits(metrics, 10, 4);
+	metrics_add(metrics, &size_metric, labels, 1);
+	assert_true(metrics_exceed_limits(metrics));
+}
+
+static void test_add_all(void **state)
+{
+	struct metrics *all = metrics_new();
+	struct metrics *own = metrics;
+
+	(void)state;
+	assert_non_null(all);
+	metrics_add(all, &size_metric, NULL, 1);
+	metrics_add(own, &count_metric, NULL, 2);
+	metrics_add(own, &size_metric, NULL, 3);
+	metrics_add_all(all, own);
+	metrics = all;
+	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
+				   "# TYPE x_size_bytes gauge\n"
+				   "x_size_bytes 1\n"
+				   "x_size_bytes 3\n"
+				   "# HELP x_calls_total How often it was called.\n"
+				   "# TYPE x_calls_total counter\n"
+				   "x_calls_total 2\n");
+	metrics = own;
+	metrics_free(all);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void)
@@ -230,6 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing), TEST(test_openmetrics), TEST(test_prometheus),
 		TEST(test_labels),  TEST(test_histogram),   TEST(test_empty_histogram),
+		TEST(test_limits),  TEST(test_long_label),  TEST(test_add_all),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
