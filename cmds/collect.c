@@ -170,12 +170,13 @@ static int report_excess(const char *name)
 	return STATUS_ERROR;
 }
 
-/* ARGV begins with the command's name, and its --format means nothing. Returns its exit status. */
+/* ARGV begins with the command's name. Returns its exit status. */
 static int run_command(const struct run *run, struct metrics *metrics, const char *name,
 		       const struct command *command, int argc, char **argv)
 {
 	struct global_options global = {
 		.metrics = metrics,
+		.metrics_alone = true,
 		.verbosity = run->arguments->global->verbosity,
 	};
 

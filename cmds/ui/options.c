@@ -326,10 +326,28 @@ static error_t print_help(struct argp_state *state, struct global_options *globa
 	return finish(state, global);
 }
 
+static bool is_of_other_output(int key)
+{
+	switch (key) {
+	case OPTION_FORMAT:
+	case 'h':
+	case OPTION_HELP:
+	case OPTION_USAGE:
+	case OPTION_VERSION:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct global_options *global = state->input;
 
+	if (global->metrics_alone && is_of_other_output(key)) {
+		error("--format, --help, --usage and --version print no metrics");
+		return EINVAL;
+	}
 	switch (key) {
 	case OPTION_FORMAT:
 		global->format_name = argument;

@@ -40,6 +40,8 @@ struct global_options {
 	enum json_style json_style;
 	/* the samples of FORMAT_OPENMETRICS, or of a caller that collects them; else NULL */
 	struct metrics *metrics;
+	/* the caller wants nothing but metrics: what prints something else is an error */
+	bool metrics_alone;
 	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;

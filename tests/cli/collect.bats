@@ -235,6 +235,19 @@ TEXT
     expect_sample gauge btrfs_fastpath_check_status check=f,command=seek-map 0
 }
 
+@test "collect: a check that prints something else than metrics has not passed" {
+    local option
+
+    for option in --help --help=all -h --usage --version --vers '--format json' --format=text; do
+        echo "check a nocow-check $option $MNT/file" >"$CONFIG"
+        run -1 --separate-stderr collect
+        [ -z "$output" ] || fail "$option: $output"
+        [[ $stderr == *"print no metrics"* ]] || fail "$option: $stderr"
+        read_output
+        expect_sample gauge btrfs_fastpath_check_status check=a,command=nocow-check 1
+    done
+}
+
 @test "collect: a second check of the same name hides nothing" {
     btrfs -q subvolume snapshot "$MNT" "$MNT/work/now"
     printf 'check a nocow-check --check %s\n' "$MNT/nocow" "$MNT/other" >"$CONFIG"
