@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,6 +319,8 @@ int dispatch(enum command_caller caller, int argc, char **argv)
 	struct call call = { .caller = caller };
 	const struct command *command;
 
+	/* A file that gets too large is an error like others, after which files are removed. */
+	signal(SIGXFSZ, SIG_IGN);
 	argv[0] = program;
 	if (options_parse(&main_argp, argc, argv, ARGP_IN_ORDER, &call))
 		return STATUS_ERROR;

@@ -42,6 +42,12 @@ static int check_name(const struct new_file *file)
 	return errno == ENOENT ? 0 : -errno;
 }
 
+/* What is replaced again and again is read by a service, and written by nobody else. */
+static mode_t mode_of(const struct new_file *file)
+{
+	return file->replaces ? 0644 : 0666;
+}
+
 /* Returns a descriptor or a negative errno. */
 static int create_with_a_name(struct new_file *file)
 {
@@ -52,7 +58,7 @@ static int create_with_a_name(struct new_file *file)
 		if (ret < 0)
 			return ret;
 		fd = openat(file->directory_fd, file->temporary,
-			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+			    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode_of(file));
 		if (fd >= 0)
 			return fd;
 		if (errno != EEXIST)
@@ -66,13 +72,11 @@ static int create(struct new_file *file)
 {
 	int fd;
 
-	if (file->replaces)
-		return create_with_a_name(file);
 	/* By these it gets its name in the end. */
 	file->own_descriptors = open_own_descriptors();
 	if (file->own_descriptors < 0)
 		return create_with_a_name(file);
-	fd = openat(file->directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+	fd = openat(file->directory_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode_of(file));
 	if (fd >= 0)
 		return fd;
 	return errno == EOPNOTSUPP || errno == EISDIR ? create_with_a_name(file) : -errno;
@@ -155,22 +159,42 @@ void new_file_print(struct new_file *file, const char *format, ...)
 }
 
 /* The file that has none yet. */
-static int give_first_name(const struct new_file *file)
+static int give_first_name(const struct new_file *file, const char *name)
 {
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", file->fd);
-	if (linkat(file->own_descriptors, number, file->directory_fd, file->name,
-		   AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(file->own_descriptors, number, file->directory_fd, name, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
 	return 0;
 }
 
-/* On disk first: after a power cut the name must not be that of an empty file. */
-static int replace_name(const struct new_file *file)
+/* Only a name can be replaced. What is killed between this and the rename leaves it. */
+static int give_temporary_name(struct new_file *file)
 {
-	if (fsync(file->fd) < 0 ||
-	    renameat(file->directory_fd, file->temporary, file->directory_fd, file->name) < 0)
+	char name[sizeof(file->temporary)];
+	int ret = -EEXIST;
+
+	for (int i = 0; i < ATTEMPTS && ret == -EEXIST; i++) {
+		ret = random_name(name, sizeof(name), NEW_FILE_PREFIX);
+		if (ret == 0)
+			ret = give_first_name(file, name);
+	}
+	if (ret == 0)
+		strcpy(file->temporary, name);
+	return ret;
+}
+
+/* On disk first: after a power cut the name must not be that of an empty file. */
+static int replace_name(struct new_file *file)
+{
+	int ret = fsync(file->fd) < 0 ? -errno : 0;
+
+	if (ret == 0 && !*file->temporary)
+		ret = give_temporary_name(file);
+	if (ret < 0)
+		return ret;
+	if (renameat(file->directory_fd, file->temporary, file->directory_fd, file->name) < 0)
 		return -errno;
 	return 0;
 }
@@ -191,11 +215,11 @@ static int change_name(const struct new_file *file)
 	return 0;
 }
 
-static int give_name(const struct new_file *file)
+static int give_name(struct new_file *file)
 {
 	if (file->replaces)
 		return replace_name(file);
-	return *file->temporary ? change_name(file) : give_first_name(file);
+	return *file->temporary ? change_name(file) : give_first_name(file, file->name);
 }
 
 /* Somebody can have moved it away. */

@@ -47,8 +47,9 @@ int new_file_open(const char *path, struct new_file *ret_file);
 
 /*
  * The same, for a file that replaces the regular file PATH, or the symbolic link of this name, at
- * once and when it is complete and on disk: whoever opens PATH gets the old or the new one. It always
- * has a temporary name. Returns as new_file_open(); -EEXIST only if PATH is
+ * once and when it is complete and on disk: whoever opens PATH gets the old or the new one. Only its
+ * owner can write to it, whatever the umask is. It gets a temporary name just before that of PATH, so
+ * that SIGKILL leaves such a name only at this moment. Returns as new_file_open(); -EEXIST only if PATH is
  * another kind of file, -EISDIR if it is a directory.
  */
 int new_file_open_to_replace(const char *path, struct new_file *ret_file);

@@ -314,6 +314,15 @@ TEXT
     [ -p "$OUTPUT" ]
 }
 
+@test "collect: a limit of file sizes leaves the old file and nothing else" {
+    : >"$CONFIG"
+    echo old >"$OUTPUT"
+    run -1 --separate-stderr bash -c 'ulimit -f 1; exec "$@"' - "$FASTPATH" collect --config "$CONFIG" --output "$OUTPUT"
+    [[ $stderr == *"cannot write to '$OUTPUT': File too large"* ]] || fail "$stderr"
+    [ "$(cat "$OUTPUT")" = old ]
+    [ "$(find "$MNT/work" -type f | wc -l)" -eq 2 ]
+}
+
 @test "collect: to standard output, without privilege" {
     run -0 --separate-stderr as_nobody "$MNT/program" collect --output -
     run -0 "$BATS_TEST_DIRNAME/read-openmetrics" prometheus <<<"$output"

@@ -272,9 +272,11 @@ static void test_what_is_there(void **state)
 
 static void replace(const char *path, const char *text)
 {
+	int names = count_names();
 	struct new_file file;
 
 	assert_int_equal(new_file_open_to_replace(path, &file), 0);
+	assert_int_equal(count_names(), names + !!fail_tmpfile);
 	new_file_print(&file, "%s\n", text);
 	assert_int_equal(finish(&file), 0);
 	expect_line(path, text);
@@ -297,6 +299,28 @@ static void test_replace(void **state)
 	expect_line("file", "second");
 	assert_int_equal(count_names(), 2);
 	assert_int_equal(unlink("link"), 0);
+	assert_int_equal(unlink("file"), 0);
+}
+
+static void test_replace_with_a_name(void **state)
+{
+	fail_tmpfile = EOPNOTSUPP;
+	test_replace(state);
+}
+
+static void test_replacement_is_for_its_owner(void **state)
+{
+	mode_t before = umask(0);
+	struct stat status;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		fail_tmpfile = i ? EOPNOTSUPP : 0;
+		replace("file", "text");
+		assert_int_equal(stat("file", &status), 0);
+		assert_int_equal(status.st_mode & 07777, 0644);
+	}
+	umask(before);
 	assert_int_equal(unlink("file"), 0);
 }
 
@@ -404,6 +428,8 @@ int main(void)
 		TEST(test_no_names),
 		TEST(test_what_is_there),
 		TEST(test_replace),
+		TEST(test_replace_with_a_name),
+		TEST(test_replacement_is_for_its_owner),
 		TEST(test_not_replaceable),
 		TEST(test_failing_replacement),
 		TEST(test_taken_meanwhile),
