@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/forked-work.h"
 #include "base/interrupts.h"
 #include "base/new-file.h"
 #include "base/trusted-program.h"
@@ -32,19 +33,27 @@ struct arguments {
 	/* NULL: the default one, if it exists */
 	const char *config;
 	const char *output;
+	/* seconds for each check */
+	uint64_t timeout;
 	int count;
 };
 
 enum {
 	OPTION_CONFIG = 0x2000,
 	OPTION_OUTPUT,
+	OPTION_TIMEOUT,
 };
+
+#define DEFAULT_TIMEOUT 600
+#define TIMEOUT_MAX 86400
 
 static const struct argp_option option_list[] = {
 	{ "config", OPTION_CONFIG, "FILE", 0,
 	  "Make the checks that FILE names (" COLLECT_CONFIG ", if it exists)", 1 },
 	{ "output", OPTION_OUTPUT, "FILE", 0,
 	  "Replace FILE, or print with \"-\" (" DEFAULT_OUTPUT ")", 1 },
+	{ "timeout", OPTION_TIMEOUT, "SECONDS", 0, "End a check after SECONDS, 1 to 86400 (600)",
+	  1 },
 	{ 0 },
 };
 
@@ -59,6 +68,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_OUTPUT:
 		arguments->output = text;
 		return 0;
+	case OPTION_TIMEOUT:
+		return parse_count("--timeout", text, TIMEOUT_MAX, &arguments->timeout);
 	case ARGP_KEY_ARG:
 		arguments->count++;
 		return 0;
@@ -170,56 +181,96 @@ static int report_excess(const char *name)
 	return STATUS_ERROR;
 }
 
-/* ARGV begins with the command's name. Returns its exit status. */
-static int run_command(const struct run *run, struct metrics *metrics, const char *name,
-		       const struct command *command, int argc, char **argv)
+struct check {
+	const struct run *run;
+	const char *name;
+	const struct command *command;
+	/* begins with the command's name */
+	int argc;
+	char **argv;
+};
+
+/* Returns the exit status. */
+static int run_command(const struct check *check, struct metrics *metrics)
 {
 	struct global_options global = {
 		.metrics = metrics,
 		.metrics_alone = true,
-		.verbosity = run->arguments->global->verbosity,
+		.verbosity = check->run->arguments->global->verbosity,
 	};
+	int status = check->command->run(check->argc, check->argv, &global);
 
-	int status = command->run(argc, argv, &global);
-
+	if (metrics_exceed_limits(metrics))
+		return report_excess(check->name);
 	if (!global.skipped_mount_count)
 		return status;
-	return status == STATUS_OK ? report_skipped(name, global.skipped_mount_count) : status;
+	return status == STATUS_OK ? report_skipped(check->name, global.skipped_mount_count) :
+				     status;
 }
 
-/* The samples are added if the command kept within the limits. Returns the status of the check. */
-static int run_limited(struct run *run, const char *name, const struct command *command, int argc,
-		       char **argv)
+/* In a process of its own: the samples if the command kept within the limits, and the status. */
+static void answer_check(void *data, FILE *answer)
 {
 	CLEANUP(metrics_freep) struct metrics *metrics = metrics_new();
+	const struct check *check = data;
 	int status;
 
-	if (!metrics) {
-		error("out of memory");
-		return STATUS_ERROR;
-	}
-	metrics_set_label(metrics, "check", name);
+	if (!metrics)
+		return;
+	metrics_set_label(metrics, "check", check->name);
 	metrics_set_limits(metrics, SAMPLES_MAX, LABEL_SIZE_MAX);
-	status = run_command(run, metrics, name, command, argc, argv);
-	if (metrics_exceed_limits(metrics))
-		return report_excess(name);
-	metrics_add_all(run->metrics, metrics);
-	return status;
+	status = run_command(check, metrics);
+	if (!metrics_exceed_limits(metrics) && metrics_pack(metrics, answer) < 0) {
+		error("out of memory");
+		status = STATUS_ERROR;
+	}
+	fwrite(&status, sizeof(status), 1, answer);
 }
 
-static void make_check(struct run *run, const char *name, const struct command *command, int argc,
-		       char **argv)
+static int complain_of_check(const struct check *check, int ret)
 {
-	const struct metric_label labels[] = { { "command", command->name }, { NULL, NULL } };
-	uint64_t started_at = monotonic_ns();
-	int status;
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(check->name);
 
-	status = run_limited(run, name, command, argc, argv);
-	metrics_set_label(run->metrics, "check", name);
+	if (ret == -ETIMEDOUT)
+		error("check %s: not done after %" PRIu64 " seconds", quoted,
+		      check->run->arguments->timeout);
+	else if (ret == -ECHILD)
+		error("check %s: ended before it was done", quoted);
+	else
+		error("check %s: cannot be made: %s", quoted, strerror(-ret));
+	return STATUS_ERROR;
+}
+
+/* One that hangs must not keep the others from being made. Returns the status of the check. */
+static int run_check(struct run *run, struct check *check)
+{
+	uint64_t nanoseconds = run->arguments->timeout * NANOSECONDS_PER_SECOND;
+	CLEANUP_FREE char *answer = NULL;
+	int status, ret;
+	size_t size;
+
+	ret = forked_work_run(answer_check, check, nanoseconds, &answer, &size);
+	if (ret == 0 && size < sizeof(status))
+		ret = -ENOMEM;
+	if (ret < 0)
+		return complain_of_check(check, ret);
+	size -= sizeof(status);
+	memcpy(&status, answer + size, sizeof(status));
+	ret = metrics_unpack(run->metrics, answer, size);
+	return ret < 0 ? complain_of_check(check, ret) : status;
+}
+
+static void make_check(struct run *run, struct check *check)
+{
+	const struct metric_label labels[] = { { "command", check->command->name },
+					       { NULL, NULL } };
+	uint64_t started_at = monotonic_ns();
+	int status = run_check(run, check);
+
+	metrics_set_label(run->metrics, "check", check->name);
 	metrics_add(run->metrics, &check_status_metric, labels, status);
 	metrics_add_ns(run->metrics, &check_time_metric, labels, monotonic_ns() - started_at);
 	metrics_set_label(run->metrics, NULL, NULL);
-	message_set_quiet(run->arguments->global->verbosity < 0);
 	if (status == STATUS_ERROR)
 		run->status = STATUS_ERROR;
 }
@@ -283,7 +334,13 @@ static void obey(struct run *run, struct config *config, int count, char **words
 				 ret == -EEXIST ? "another check has this name" : "out of memory");
 		return;
 	}
-	make_check(run, words[1], command, count - 2, words + 2);
+	make_check(run, &(struct check){
+				.run = run,
+				.name = words[1],
+				.command = command,
+				.argc = count - 2,
+				.argv = words + 2,
+			});
 }
 
 static void obey_line(struct run *run, struct config *config, const char *line)
@@ -445,7 +502,11 @@ static int collect(const struct arguments *arguments)
 
 int collect_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global, .output = DEFAULT_OUTPUT };
+	struct arguments arguments = {
+		.global = global,
+		.output = DEFAULT_OUTPUT,
+		.timeout = DEFAULT_TIMEOUT,
+	};
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;

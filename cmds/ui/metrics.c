@@ -153,18 +153,6 @@ static struct family *family_for_sample(struct metrics *metrics, const struct me
 	return count_sample(metrics) ? find_family(metrics, metric) : NULL;
 }
 
-void metrics_add_all(struct metrics *to, const struct metrics *from)
-{
-	to->is_incomplete |= !is_complete(from);
-	for (size_t i = 0; i < from->count; i++) {
-		struct family *family = find_family(to, from->families[i]->metric);
-
-		if (family)
-			fwrite(from->families[i]->samples, 1, from->families[i]->size,
-			       family->stream);
-	}
-}
-
 /* -- samples -- */
 
 /* VALUE has no control characters after escape_name(). */
@@ -350,5 +338,49 @@ int metrics_write(const struct metrics *metrics, FILE *stream, enum metrics_form
 		write_family(metrics->families[i], stream, format);
 	if (format == METRICS_OPENMETRICS)
 		fputs("# EOF\n", stream);
+	return 0;
+}
+
+/* -- between processes -- */
+
+/* What stands before the samples of a family. */
+struct packed_family {
+	const struct metric *metric;
+	size_t size;
+};
+
+int metrics_pack(const struct metrics *metrics, FILE *stream)
+{
+	if (!is_complete(metrics))
+		return -ENOMEM;
+	for (size_t i = 0; i < metrics->count; i++) {
+		const struct family *family = metrics->families[i];
+		const struct packed_family packed = { family->metric, family->size };
+
+		fwrite(&packed, sizeof(packed), 1, stream);
+		fwrite(family->samples, 1, family->size, stream);
+	}
+	return 0;
+}
+
+int metrics_unpack(struct metrics *metrics, const char *packed, size_t size)
+{
+	while (size) {
+		struct packed_family header;
+		struct family *family;
+
+		if (size < sizeof(header))
+			return -EINVAL;
+		memcpy(&header, packed, sizeof(header));
+		packed += sizeof(header);
+		size -= sizeof(header);
+		if (header.size > size)
+			return -EINVAL;
+		family = find_family(metrics, header.metric);
+		if (family)
+			fwrite(packed, 1, header.size, family->stream);
+		packed += header.size;
+		size -= header.size;
+	}
 	return 0;
 }

@@ -68,8 +68,14 @@ void metrics_set_label(struct metrics *metrics, const char *name, const char *va
 void metrics_set_limits(struct metrics *metrics, size_t samples, size_t label_size);
 bool metrics_exceed_limits(const struct metrics *metrics);
 
-/* Adds all samples of FROM, whose families have the same addresses, to TO. */
-void metrics_add_all(struct metrics *to, const struct metrics *from);
+/*
+ * Write all samples to STREAM, for metrics_unpack() in a process that was forked from the same program
+ * and so has the families at the same addresses. Returns 0, or -ENOMEM if a sample was lost.
+ */
+int metrics_pack(const struct metrics *metrics, FILE *stream);
+
+/* Adds the samples of the SIZE bytes at PACKED. Returns 0, or -EINVAL if they are incomplete. */
+int metrics_unpack(struct metrics *metrics, const char *packed, size_t size);
 
 /* Whether there is no sample. */
 bool metrics_are_empty(const struct metrics *metrics);

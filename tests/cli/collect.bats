@@ -248,6 +248,39 @@ TEXT
     done
 }
 
+@test "collect: a check that hangs or dies does not stop the others" {
+    local child ended=0
+
+    mkfifo "$MNT/work/fifo"
+    printf 'check %s\n' "stuck seek-map --files0-from $MNT/work/fifo" "after seek-map $MNT/file" >"$CONFIG"
+    run -1 --separate-stderr collect --timeout 1
+    [[ $stderr == "ERROR: check 'stuck': not done after 1 seconds" ]] || fail "$stderr"
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=stuck,command=seek-map 1
+    expect_sample gauge btrfs_fastpath_check_status check=after,command=seek-map 0
+    expect_sample gauge btrfs_fastpath_kernel_info "release=$(uname -r)" 1
+    # killed by somebody, as by the kernel without memory
+    "$FASTPATH" collect --config "$CONFIG" --output "$OUTPUT" 2>"$MNT/work/errors" &
+    until child=$(pgrep -P $!); do
+        sleep 0.1
+    done
+    kill -KILL "$child"
+    wait $! || ended=$?
+    [ "$ended" -eq 1 ]
+    [ "$(cat "$MNT/work/errors")" = "ERROR: check 'stuck': ended before it was done" ]
+    read_output
+    expect_sample gauge btrfs_fastpath_check_status check=after,command=seek-map 0
+}
+
+@test "collect: a time that is none is an error" {
+    local time
+
+    for time in 0 86401 x; do
+        run -1 --separate-stderr collect --timeout "$time"
+        [[ $stderr == *--timeout* ]] || fail "$stderr"
+    done
+}
+
 @test "collect: a second check of the same name hides nothing" {
     btrfs -q subvolume snapshot "$MNT" "$MNT/work/now"
     printf 'check a nocow-check --check %s\n' "$MNT/nocow" "$MNT/other" >"$CONFIG"

@@ -250,17 +250,24 @@ static void test_long_label(void **state)
 	assert_true(metrics_exceed_limits(metrics));
 }
 
-static void test_add_all(void **state)
+/* Samples of a family that is there already come to the others. */
+static void test_pack(void **state)
 {
 	struct metrics *all = metrics_new();
 	struct metrics *own = metrics;
+	CLEANUP_FREE char *packed = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&packed, &size);
 
 	(void)state;
 	assert_non_null(all);
-	metrics_add(all, &size_metric, NULL, 1);
+	assert_non_null(stream);
 	metrics_add(own, &count_metric, NULL, 2);
 	metrics_add(own, &size_metric, NULL, 3);
-	metrics_add_all(all, own);
+	assert_int_equal(metrics_pack(own, stream), 0);
+	assert_int_equal(fclose(stream), 0);
+	metrics_add(all, &size_metric, NULL, 1);
+	assert_int_equal(metrics_unpack(all, packed, size), 0);
 	metrics = all;
 	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
 				   "# TYPE x_size_bytes gauge\n"
@@ -269,6 +276,8 @@ static void test_add_all(void **state)
 				   "# HELP x_calls_total How often it was called.\n"
 				   "# TYPE x_calls_total counter\n"
 				   "x_calls_total 2\n");
+	assert_int_equal(metrics_unpack(all, packed, size - 1), -EINVAL);
+	assert_int_equal(metrics_unpack(all, packed, 1), -EINVAL);
 	metrics = own;
 	metrics_free(all);
 }
@@ -280,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nothing), TEST(test_openmetrics), TEST(test_prometheus),
 		TEST(test_labels),  TEST(test_histogram),   TEST(test_empty_histogram),
-		TEST(test_limits),  TEST(test_long_label),  TEST(test_add_all),
+		TEST(test_limits),  TEST(test_long_label),  TEST(test_pack),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
