@@ -99,10 +99,6 @@ static error_t check_arguments(const struct arguments *arguments)
 		error("metrics are the sums of all files, without a report on each");
 		return EINVAL;
 	}
-	if (arguments->global->metrics && fiemap_shared_wants_details(arguments)) {
-		error("metrics are the sums of all files, without a report on each");
-		return EINVAL;
-	}
 	if (arguments->summarize &&
 	    (arguments->extents || arguments->why || arguments->timing || arguments->map)) {
 		error("--summarize cannot be combined with a report on each file");
@@ -631,6 +627,7 @@ static struct failure report_opened_file(struct details *details)
 static struct failure count_opened_file(struct details *details)
 {
 	struct scan *scan = details->scan;
+	struct space_answer answer;
 	int ret;
 
 	ret = fiemap_shared_can_add_owners(scan, details->fd, details->path);
@@ -642,6 +639,8 @@ static struct failure count_opened_file(struct details *details)
 	if (ret < 0)
 		return (struct failure){ "cannot map the extents of", ret };
 	fiemap_shared_count_file(scan, &details->sharing);
+	fiemap_shared_space_ask(scan, scan->reader, details->fd, &details->status, &answer);
+	fiemap_shared_space_count(scan, details->path, &answer);
 	return NO_FAILURE;
 }
 

@@ -129,6 +129,22 @@ expect_freed() {
     expect_freed $MIB rm "$MNT/one" "$MNT/two"
 }
 
+@test "--owners --summarize has the same answer as without" {
+    local total
+
+    random "$MNT/a" 4
+    random "$MNT/b" 1
+    ln "$MNT/b" "$MNT/c"
+    sync -f "$MNT"
+    cp --reflink=always "$MNT/a" "$MNT/d"
+    freed --disk "$MNT"/{a,b,d}
+    total=$(json '.total | [.disk_bytes, .freed] | tojson')
+    freed --disk --owners --summarize "$MNT"/{a,b,d}
+    expect_json '.total | [.disk_bytes, .freed] | tojson' "$total"
+    expect_json .total.disk_bytes $((5 * MIB))
+    expect_freed $((4 * MIB)) rm "$MNT"/{a,b,d}
+}
+
 @test "a deleted file that is still open keeps its extents" {
     random "$MNT/a" 2
     sync -f "$MNT"
