@@ -2,28 +2,9 @@
 #ifndef FASTPATH_CHECKSUMS_H
 #define FASTPATH_CHECKSUMS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/byte-range.h"
-
-/* The format of a file system's checksums. */
-struct checksum_format {
-	/* the bytes of data that one checksum covers */
-	uint32_t sector_size;
-	/* the size of a checksum in bytes */
-	uint32_t size;
-	/* the size of a tree block, which is the limit for an item of checksums */
-	uint32_t node_size;
-};
-
-/*
- * Decode the SIZE bytes that BTRFS_IOC_FS_INFO wrote. Kernels before 5.10 do not report the type of
- * the checksum. For them crc32c is assumed, although Linux 5.5 and later have other types too.
- * Returns 0, or -EPROTO for sizes that are invalid in btrfs.
- * Rests on struct btrfs_ioctl_fs_info_args (linux/btrfs.h).
- */
-int checksum_format_parse(const void *info, size_t size, struct checksum_format *ret_format);
 
 struct checksum_search;
 
@@ -38,7 +19,7 @@ void checksum_search_freep(struct checksum_search **search);
 
 /*
  * Start again on the file system of FD, and drop all earlier answers.
- * Returns 0, or a negative errno as BTRFS_IOC_FS_INFO, -EPROTO included.
+ * Returns 0, or a negative errno as checksum_format_of().
  */
 int checksum_search_start(struct checksum_search *search, int fd);
 

@@ -3,8 +3,8 @@
 #include "config.h"
 
 #include "base/cleanup.h"
+#include "fs/checksum-format.h"
 #include "fuzz.h"
-#include "nocow/checksums.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

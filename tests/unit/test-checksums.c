@@ -36,48 +36,6 @@ static const struct info usual = {
 	.flags = 1,
 };
 
-static void test_format(void **state)
-{
-	struct checksum_format format;
-	struct info info = usual;
-
-	(void)state;
-	info.csum_size = 32;
-	assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), 0);
-	assert_int_equal(format.sector_size, SECTOR);
-	assert_int_equal(format.node_size, 16384);
-	assert_int_equal(format.size, 32);
-	/* a kernel that does not tell */
-	info.flags = 0;
-	assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), 0);
-	assert_int_equal(format.size, 4);
-}
-
-static void test_impossible_formats(void **state)
-{
-	static const struct {
-		uint32_t node;
-		uint32_t sector;
-		uint16_t size;
-	} cases[] = {
-		{ 0, 4096, 4 },	    { 16384, 0, 4 },	{ 16384, 4096, 0 },  { 16384, 4096, 33 },
-		{ 16384, 4097, 4 }, { 16383, 4096, 4 }, { 131072, 4096, 4 }, { 4096, 8192, 4 },
-	};
-	struct checksum_format format = { .size = 99 };
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct info info = usual;
-
-		info.nodesize = cases[i].node;
-		info.sectorsize = cases[i].sector;
-		info.csum_size = cases[i].size;
-		assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), -EPROTO);
-	}
-	assert_int_equal(checksum_format_parse(&usual, sizeof(usual) - 1, &format), -EPROTO);
-	assert_int_equal(format.size, 99);
-}
-
 static struct checksum_search *search;
 
 static void expect_info(const struct info *info, int error)
@@ -330,7 +288,6 @@ static void test_start_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),	cmocka_unit_test(test_impossible_formats),
 		SEARCH_TEST(test_no_checksums), SEARCH_TEST(test_first_item_on_disk),
 		SEARCH_TEST(test_overlaps),	SEARCH_TEST(test_item_that_begins_before),
 		SEARCH_TEST(test_items_before), SEARCH_TEST(test_parts),
