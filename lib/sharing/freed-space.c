@@ -17,9 +17,6 @@
 
 /* What a data extent takes in the extent tree: a header, and an item with one reference. */
 #define EXTENT_ITEM_BYTES (25 + 24 + 29)
-/* A checksum of crc32c for each block */
-#define BLOCK_BYTES 4096
-#define CHECKSUM_BYTES 4
 /* Leaves are seldom full, but for those with checksums. */
 #define LEAF_FILL_PERCENT 80
 
@@ -54,7 +51,7 @@ struct judgement {
 	size_t kept_size;
 	/* what is freed: data extents, their checksums, and items that leave trees */
 	uint64_t extent_count;
-	uint64_t checksummed_bytes;
+	uint64_t checksum_bytes;
 	uint64_t item_bytes;
 	/* blocks of trees that are freed as a whole */
 	uint64_t tree_bytes;
@@ -258,6 +255,15 @@ static int keep(struct judgement *judgement, uint64_t index)
 	return 1;
 }
 
+/* What the checksums of an extent of DISK_BYTES take; 0 if it has none. */
+static uint64_t checksum_bytes_of(const struct judgement *judgement, uint32_t filesystem,
+				  uint64_t disk_bytes, bool has_checksums)
+{
+	const struct checksum_format *format = &judgement->set->filesystems[filesystem].checksums;
+
+	return has_checksums ? disk_bytes / format->sector_size * format->size : 0;
+}
+
 /* Takes back that the extent is freed. */
 static int keep_extent(struct judgement *judgement, const struct reference *reference)
 {
@@ -269,8 +275,9 @@ static int keep_extent(struct judgement *judgement, const struct reference *refe
 	space->freed_bytes -= reference->disk_bytes;
 	space->kept_bytes += reference->disk_bytes;
 	judgement->extent_count--;
-	if (reference->has_checksums)
-		judgement->checksummed_bytes -= reference->disk_bytes;
+	judgement->checksum_bytes -= checksum_bytes_of(judgement, reference->filesystem,
+						       reference->disk_bytes,
+						       reference->has_checksums);
 	return 0;
 }
 
@@ -283,8 +290,8 @@ static int free_extent(struct judgement *judgement, const struct named_extent *e
 		return -EPROTO;
 	space->freed_bytes += extent->disk_bytes;
 	judgement->extent_count++;
-	if (extent->has_checksums)
-		judgement->checksummed_bytes += extent->disk_bytes;
+	judgement->checksum_bytes += checksum_bytes_of(judgement, extent->filesystem,
+						       extent->disk_bytes, extent->has_checksums);
 	return 0;
 }
 
@@ -465,10 +472,9 @@ static int judge_references(struct judgement *judgement)
 
 static void estimate_metadata(struct judgement *judgement)
 {
-	uint64_t checksums = judgement->checksummed_bytes / BLOCK_BYTES * CHECKSUM_BYTES;
 	uint64_t items = saturating_add(judgement->item_bytes,
 					judgement->extent_count * EXTENT_ITEM_BYTES);
-	uint64_t blocks = saturating_add(judgement->tree_bytes, checksums);
+	uint64_t blocks = saturating_add(judgement->tree_bytes, judgement->checksum_bytes);
 
 	judgement->space.freed_metadata_bytes =
 		saturating_add(blocks, mul_div(items, 100, LEAF_FILL_PERCENT));

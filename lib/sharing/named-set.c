@@ -131,7 +131,10 @@ void named_set_free(struct named_set *set)
 
 /* -- file systems and subvolumes, with the lock held -- */
 
-/* Makes what is to be judged the same in memory and on disk, and reads who can share with whom. */
+/*
+ * Makes what is to be judged the same in memory and on disk, and reads who can share with whom, and
+ * how large checksums are.
+ */
 static int prepare_filesystem(const struct named_set *set, struct named_filesystem *filesystem)
 {
 	int ret;
@@ -142,7 +145,8 @@ static int prepare_filesystem(const struct named_set *set, struct named_filesyst
 	/* Nothing is left to commit on one that is mounted read-only. */
 	if (ret < 0 && ret != -EROFS)
 		return ret;
-	return snapshot_families_read(&filesystem->families, filesystem->fd);
+	ret = checksum_format_of(filesystem->fd, &filesystem->checksums);
+	return ret < 0 ? ret : snapshot_families_read(&filesystem->families, filesystem->fd);
 }
 
 static int add_filesystem(struct named_set *set, int fd, const uint8_t fsid[FSID_SIZE])

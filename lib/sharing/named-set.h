@@ -9,6 +9,7 @@
 
 #include "base/byte-range.h"
 #include "base/record-sort.h"
+#include "fs/checksum-format.h"
 #include "fs/filesystem.h"
 #include "sharing/file-space.h"
 #include "sharing/snapshot-family.h"
@@ -23,8 +24,9 @@ struct named_filesystem {
 	uint8_t fsid[FSID_SIZE];
 	/* anything on it */
 	int fd;
-	/* NULL if the set is not to be judged */
+	/* only if the set is to be judged: else NULL and 0 */
 	struct snapshot_families *families;
+	struct checksum_format checksums;
 };
 
 /* A subvolume that has some of the files. */

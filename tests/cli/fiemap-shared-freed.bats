@@ -288,6 +288,27 @@ two_generations() {
     expect_json .total.freed.freed_raw_bytes null
 }
 
+@test "the estimate of metadata knows the size of a checksum" {
+    local own=$BATS_TEST_TMPDIR/own before after
+
+    mkdir "$own"
+    truncate -s 2G "$own.image"
+    mkfs.btrfs -q --csum sha256 "$own.image" >/dev/null
+    mount -o loop "$own.image" "$own"
+    fallocate -l 200M "$own/a"
+    shred -n 1 "$own/a"
+    settle "$own"
+    freed "$own/a"
+    before=$(used "$own" Metadata)
+    rm "$own/a"
+    settle "$own"
+    after=$(used "$own" Metadata)
+    # of each 4 KiB 32 bytes
+    [ "$(json .total.freed.freed_metadata_bytes)" -ge $((200 * MIB / 128)) ]
+    expect_json ".total.freed.freed_metadata_bytes - $((before - after)) | fabs < $((256 * 1024))" true
+    umount "$own"
+}
+
 @test "generated trees, set by set, to the byte" {
     local seed options directory count=0
 

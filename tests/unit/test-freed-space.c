@@ -23,6 +23,7 @@ static int setup(void **state)
 		return -1;
 	set->filesystems = calloc(1, sizeof(*set->filesystems));
 	set->filesystems[0].fd = MOCK_FD;
+	set->filesystems[0].checksums = (struct checksum_format){ .sector_size = 4096, .size = 4 };
 	set->filesystem_count = 1;
 	return 0;
 }
@@ -258,6 +259,34 @@ static void test_metadata(void **state)
 	assert_int_equal(space.freed_metadata_bytes, 256 * 4 + (800 + 78) * 100 / 80);
 }
 
+/* sha256, and blocks of 64 KiB */
+static void test_metadata_with_large_checksums(void **state)
+{
+	const struct extent_ref ref = { 300, 0, SUBVOLID }, other = { 301, 0, SUBVOLID };
+	struct named_extent with_checksums = {
+		.bytenr = MIB(4),
+		.disk_bytes = MIB(1),
+		.has_checksums = 1,
+	};
+	struct freed_space space;
+	char *failed_in;
+
+	(void)state;
+	set->filesystems[0].checksums = (struct checksum_format){ .sector_size = 65536,
+								  .size = 32 };
+	record_sort_add(set->extents, &with_checksums);
+	with_checksums.bytenr = MIB(8);
+	record_sort_add(set->extents, &with_checksums);
+	add_inode(300, 1);
+	expect_refs(MIB(4), &ref, 1);
+	/* it is kept, with its checksums */
+	expect_refs(MIB(8), &other, 1);
+	expect_no_profile();
+	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(space.freed_bytes, MIB(1));
+	assert_int_equal(space.freed_metadata_bytes, 16 * 32 + (800 + 78) * 100 / 80);
+}
+
 static void test_without_judgement_nothing_is_looked_up(void **state)
 {
 	struct freed_space space;
@@ -312,6 +341,7 @@ int main(void)
 		SET_TEST(test_an_extent_that_is_gone),
 		SET_TEST(test_a_cut_list_keeps_it),
 		SET_TEST(test_metadata),
+		SET_TEST(test_metadata_with_large_checksums),
 		SET_TEST(test_without_judgement_nothing_is_looked_up),
 		SET_TEST(test_failures),
 		SET_TEST(test_sizes_that_would_wrap),
