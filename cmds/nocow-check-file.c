@@ -71,6 +71,7 @@ int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct
 		.fd = fd,
 		.inode = status->st_ino,
 		.size = status->st_size,
+		.link_count = status->st_nlink,
 		.searchable = ret > 0,
 		.subvolid = known->subvolid,
 		.last_snapshot = known->last_snapshot,

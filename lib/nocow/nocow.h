@@ -78,6 +78,8 @@ struct nocow_file {
 	int fd;
 	uint64_t inode;
 	uint64_t size;
+	/* how many names it has */
+	uint32_t link_count;
 	/* INODE_* */
 	uint32_t inode_flags;
 	/* false without the privilege to search trees; then the members below are not set */

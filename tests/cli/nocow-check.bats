@@ -540,10 +540,70 @@ follow_hint() {
     # the other hint
     btrfs subvolume snapshot "$MNT" now >/dev/null
     command=$(hint FILE)
-    [[ $command == *"btrfs subvolume create DIR && chattr +C DIR && cp "*" FILE DIR; and take no snapshots of DIR" ]]
+    [[ $command == *"btrfs subvolume create DIR && chattr -c DIR && chattr +C DIR && cp "*" FILE DIR; and take no snapshots of DIR" ]]
     btrfs subvolume delete now >/dev/null
     cd /
     rm -r "$MNT/hinted"
+}
+
+# compress_by WAY DIRECTORY
+compress_by() {
+    case $1 in
+    attribute) chattr +c "$2" ;;
+    property) btrfs property set "$2" compression zstd ;;
+    esac
+}
+
+@test "the commands of a hint work in a compressed directory" {
+    local way command
+
+    for way in attribute property; do
+        btrfs subvolume create "$MNT/within" >/dev/null
+        compress_by "$way" "$MNT/within"
+        mkdir "$MNT/within/inner"
+        cd "$MNT/within/inner"
+        yes | head -c 256K >FILE
+        sync -f .
+        command=$(hint FILE)
+        bash -c "${command#*While no program uses FILE: }"
+        yes | head -c 256K | cmp - FILE
+        sync -f .
+        [ "$(reasons FILE)" = nodatacow ]
+        btrfs subvolume snapshot "$MNT/within" "$MNT/within/now" >/dev/null
+        command=$(hint FILE)
+        bash -c "$(sed 's/.*: btrfs/btrfs/; s/; and take .*//' <<<"$command")"
+        sync -f .
+        [ "$(reasons DIR/FILE)" = nodatacow ]
+        btrfs subvolume delete DIR "$MNT/within/now" >/dev/null
+        cd /
+        btrfs subvolume delete "$MNT/within" >/dev/null
+    done
+}
+
+@test "the copy that a hint makes of a file with several names gets all of them" {
+    local command name
+
+    make_reasons
+    for name in ordinary shared; do
+        ln "$MNT/within/$name" "$MNT/within/directory/$name.link"
+        command=$(hint "$MNT/within/$name")
+        [[ $command != *"mv NEW"* ]]
+        (
+            cd "$MNT/within" || exit
+            command=${command##*While no program uses FILE: }
+            bash -c "$(sed "s/; if .*//; s/FILE/$name/" <<<"$command")"
+            find . -xdev -samefile "$name" >names
+            [ "$(wc -l <names)" = 2 ]
+            [[ $command == *"; if that succeeds, for each NAME: ln -f NEW NAME; at last: rm NEW" ]]
+            xargs -n 1 ln -f NEW <names
+            rm NEW
+        )
+        sync -f "$MNT"
+        [ "$(reasons "$MNT/within/$name")" = nodatacow ]
+        [ "$(stat -c %i "$MNT/within/$name")" = "$(stat -c %i "$MNT/within/directory/$name.link")" ]
+    done
+    [[ $(hint "$MNT/within/snapshot") = "generation: "* ]]
+    remove_reasons
 }
 
 @test "extents are counted as fiemap-shared counts them" {
