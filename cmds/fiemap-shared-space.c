@@ -98,8 +98,8 @@ int fiemap_shared_space_name(void *data, const struct found_file *found, int fd,
 
 	if (!scan->arguments->freed || status->st_nlink <= 1)
 		return 0;
-	ret = found_file_parent(found, &parent, &name);
-	/* The name was deleted in the meantime, so the file stays for what the others say. */
+	ret = found_file_parent(found, status, &parent, &name);
+	/* The name was deleted in the meantime, or is a mount point: the others decide. */
 	if (ret == 0)
 		ret = named_set_add_name(scan->named, fd, status, parent, name);
 	return ret == -ENOMEM ? ret : 0;

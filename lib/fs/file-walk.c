@@ -492,13 +492,26 @@ int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 	return fd == -EXDEV && !file->named && !hides_own_file(file) ? -ENODEV : fd;
 }
 
-/* Of a path that was named, with all links on the way to it followed. */
-static int parent_of_named(const char *path, ino_t *ret_parent, char **ret_name)
+/* Whether NAME in DIRECTORY is a name of the inode of STATUS, and nothing is mounted there. */
+static bool is_name_of(int directory, const char *name, const struct stat *status)
+{
+	CLEANUP_CLOSE int fd = open_beneath(directory, name, O_PATH | O_CLOEXEC);
+	struct stat found;
+
+	return fd >= 0 && fstat(fd, &found) == 0 && found.st_dev == status->st_dev &&
+	       found.st_ino == status->st_ino;
+}
+
+/*
+ * Of a path that was named, with all links on the way to it followed. The path was looked up
+ * before, and what it leads to can have changed.
+ */
+static int open_parent_of_named(const char *path, const struct stat *status, char **ret_name)
 {
 	CLEANUP_FREE char *real = realpath(path, NULL);
 	char *slash = real ? strrchr(real, '/') : NULL;
-	struct stat status;
-	char *name;
+	CLEANUP_FREE char *name = NULL;
+	int directory;
 
 	if (!real)
 		return -errno;
@@ -506,23 +519,45 @@ static int parent_of_named(const char *path, ino_t *ret_parent, char **ret_name)
 	if (!name)
 		return -ENOMEM;
 	slash[slash == real] = '\0';
-	if (stat(real, &status)) {
-		free(name);
+	directory = open(real, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (directory < 0)
 		return -errno;
+	if (!is_name_of(directory, name, status)) {
+		close(directory);
+		return -ENOENT;
 	}
 
-	*ret_parent = status.st_ino;
 	*ret_name = name;
+	name = NULL;
+	return directory;
+}
+
+static int parent_of_named(const char *path, const struct stat *status, ino_t *ret_parent,
+			   char **ret_name)
+{
+	CLEANUP_FREE char *name = NULL;
+	CLEANUP_CLOSE int directory = open_parent_of_named(path, status, &name);
+	struct stat parent;
+
+	if (directory < 0)
+		return directory;
+	if (fstat(directory, &parent))
+		return -errno;
+
+	*ret_parent = parent.st_ino;
+	*ret_name = name;
+	name = NULL;
 	return 0;
 }
 
-int found_file_parent(const struct found_file *file, ino_t *ret_parent, char **ret_name)
+int found_file_parent(const struct found_file *file, const struct stat *file_status,
+		      ino_t *ret_parent, char **ret_name)
 {
 	struct stat status;
 	char *name;
 
 	if (file->named)
-		return parent_of_named(file->path, ret_parent, ret_name);
+		return parent_of_named(file->path, file_status, ret_parent, ret_name);
 	if (fstat(file->place->fd, &status))
 		return -errno;
 	name = strdup(file->path + file->name_offset);

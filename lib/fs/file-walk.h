@@ -82,10 +82,13 @@ int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 
 /*
  * The directory that has the regular file FILE, by its inode, and the file's name there, which the
- * caller frees. For a symbolic link that was named it is that of the file to which it leads.
- * Returns 0 or a negative errno.
+ * caller frees. For a symbolic link that was named it is that of the file to which it leads. STATUS
+ * is from file_walk_open().
+ * Returns 0 or a negative errno: -ENOENT if a file that was named no longer has this name, or is
+ * only mounted there.
  */
-int found_file_parent(const struct found_file *file, ino_t *ret_parent, char **ret_name);
+int found_file_parent(const struct found_file *file, const struct stat *status, ino_t *ret_parent,
+		      char **ret_name);
 
 /*
  * Copies FILE into *RET_KEPT, which stays valid after the next call. It is freed with

@@ -129,6 +129,33 @@ expect_freed() {
     expect_freed $MIB rm "$MNT/one" "$MNT/two"
 }
 
+@test "a file that is mounted elsewhere has no name there" {
+    local place=$BATS_TEST_TMPDIR/place
+
+    random "$MNT/one" 1
+    ln "$MNT/one" "$MNT/two"
+    sync -f "$MNT"
+    # on another file system, and on a file of the same one
+    touch "$place" "$MNT/other"
+    mkdir "$BATS_TEST_TMPDIR/d"
+    for place in "$place" "$MNT/other"; do
+        mount --bind "$MNT/one" "$place"
+        freed --summarize "$MNT/one" "$place"
+        umount "$place"
+        expect_json .total.freed.freed_bytes 0
+        expect_json .total.freed.kept_bytes $MIB
+    done
+    # a directory that is mounted elsewhere has the names that it has
+    mkdir "$MNT/d"
+    mv "$MNT/one" "$MNT/two" "$MNT/d"
+    mount --bind "$MNT/d" "$BATS_TEST_TMPDIR/d"
+    freed "$MNT/d/one" "$BATS_TEST_TMPDIR/d/one"
+    expect_json .total.freed.freed_bytes 0
+    freed "$MNT/d/one" "$BATS_TEST_TMPDIR/d/two"
+    umount "$BATS_TEST_TMPDIR/d"
+    expect_freed $MIB rm -r "$MNT/d"
+}
+
 @test "--owners --summarize has the same answer as without" {
     local total
 
