@@ -62,6 +62,16 @@ static int refuse_top_level(const struct opened_subvolume *opened)
 	return 0;
 }
 
+/* PATH as one word of a command, followed by BELOW. It is no option if it begins with "-". */
+static char *operand(const char *path, const char *below)
+{
+	CLEANUP_FREE char *name = NULL;
+
+	if (asprintf(&name, "%s%s%s", *path == '-' ? "./" : "", path, below) < 0)
+		name = NULL;
+	return name ? shell_quote(name) : NULL;
+}
+
 /*
  * Only below the subvolume is a place that is on the same file system for sure, and the snapshot
  * does not contain itself. Who can write there could have made a link of this name, which the
@@ -71,21 +81,18 @@ static char *snapshot_target(const struct opened_subvolume *opened)
 {
 	const char *path = opened->path;
 	bool has_slash = *path && path[strlen(path) - 1] == '/';
-	CLEANUP_FREE char *below = NULL;
 	struct stat status;
 
 	if (fstat(opened->fd, &status) < 0 || !directory_is_trusted(&status))
 		return strdup("SNAPSHOT");
-	if (asprintf(&below, "%s%ssnapshot", path, has_slash ? "" : "/") < 0)
-		below = NULL;
-	return below ? shell_quote(below) : NULL;
+	return operand(path, has_slash ? "snapshot" : "/snapshot");
 }
 
 /* Names the command that makes what can be sent. */
 static int advise_snapshot(const struct opened_subvolume *opened)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(opened->path);
-	CLEANUP_FREE char *source = shell_quote(opened->path);
+	CLEANUP_FREE char *source = operand(opened->path, "");
 	CLEANUP_FREE char *target = snapshot_target(opened);
 
 	if (!source || !target)

@@ -513,6 +513,19 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     done
 }
 
+@test "the command for a writable subvolume works for a name that looks like an option" {
+    local command
+
+    cd "$MNT"
+    "$BTRFS" subvolume create ./-r >/dev/null
+    run -1 --separate-stderr send_reada -- -r
+    command=${stderr#*; make a snapshot, and send that: }
+    [ "$command" = "btrfs subvolume snapshot -r './-r' './-r/snapshot'" ] || fail "$stderr"
+    bash -c "$command" >/dev/null
+    run -0 send_reada -- -r/snapshot
+    "$BTRFS" subvolume delete ./-r/snapshot ./-r >/dev/null
+}
+
 @test "the command for a writable subvolume names no place where another user can plant a link" {
     local owner
 
