@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/duration.h"
 
+#define TENTH (NANOSECONDS_PER_SECOND / 10)
+
 #define MINUTE 60
 #define HOUR (60 * MINUTE)
 #define DAY (24 * HOUR)
@@ -34,6 +36,15 @@ static const struct unit *unit_below(const struct unit *unit)
 	return unit == units + UNIT_COUNT - 1 ? unit : unit + 1;
 }
 
+/* With one digit after the point. */
+static char *format_seconds(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds)
+{
+	unsigned int tenths = (nanoseconds + TENTH / 2) / TENTH;
+
+	snprintf(text, UNITS_TEXT_SIZE, "%u.%us", tenths / 10, tenths % 10);
+	return text;
+}
+
 char *format_duration(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds)
 {
 	uint64_t seconds = nanoseconds / NANOSECONDS_PER_SECOND;
@@ -43,6 +54,9 @@ char *format_duration(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds)
 
 	if (!seconds)
 		return format_time(text, nanoseconds);
+	/* what is rounded up to 10 s has no digit after the point */
+	if (nanoseconds < 100 * TENTH - TENTH / 2)
+		return format_seconds(text, nanoseconds);
 
 	/* 64 bits of nanoseconds leave much room for rounding up their seconds */
 	seconds += nanoseconds % NANOSECONDS_PER_SECOND >= NANOSECONDS_PER_SECOND / 2;

@@ -7,9 +7,9 @@
 #include "base/units.h"
 
 /*
- * Write a time to TEXT as people say it, and return TEXT: "2d 3h", "1h 23min", "5min 20s", "45s".
- * The time is rounded to the last unit that is shown. A second unit that is 0 is left out. Less
- * than a second is written as format_time() writes it.
+ * Write a time to TEXT as people say it, and return TEXT: "2d 3h", "1h 23min", "5min 20s", "45s",
+ * "2.4s". The time is rounded to the last unit or digit that is shown. A second unit that is 0 is
+ * left out. Less than a second is written as format_time() writes it.
  */
 char *format_duration(char text[UNITS_TEXT_SIZE], uint64_t nanoseconds);
 
