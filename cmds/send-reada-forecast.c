@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/duration.h"
 #include "send-reada-forecast.h"
+#include "ui/message.h"
 #include "ui/progress.h"
 
 /* Enough to read past what is in memory or in the cache of a disk, and short enough to wait for. */
@@ -35,6 +36,17 @@ static int take_for_a_while(void *data, const void *bytes, size_t size)
 	return measurement->elapsed_ns < MEASURE_NS ? 0 : -ECANCELED;
 }
 
+/* All of a short stream can come from memory. */
+static void warn_of_short_measurement(const struct send_forecast *forecast)
+{
+	char time[UNITS_TEXT_SIZE];
+
+	if (forecast->measured_ns < NANOSECONDS_PER_SECOND)
+		warning("the rate was measured for only %s, perhaps of data in memory; reading from the devices "
+			"can take longer",
+			format_time(time, forecast->measured_ns));
+}
+
 int send_forecast_measure(struct send_forecast *forecast, const struct send_request *request,
 			  struct size_format sizes)
 {
@@ -50,6 +62,7 @@ int send_forecast_measure(struct send_forecast *forecast, const struct send_requ
 	forecast->measured_bytes = measurement.bytes;
 	forecast->measured_ns = measurement.elapsed_ns;
 	forecast->rate = per_second(measurement.bytes, measurement.elapsed_ns);
+	warn_of_short_measurement(forecast);
 	return 0;
 }
 

@@ -26,7 +26,8 @@ struct send_forecast {
 
 /*
  * Measures the rate at which the kernel sends REQUEST with file data: sends for some seconds, or
- * the whole stream if that is shorter, and discards it. Returns 0 or as send_subvolume().
+ * the whole stream if that is shorter, and discards it. Warns if that took less than a second.
+ * Returns 0 or as send_subvolume().
  */
 int send_forecast_measure(struct send_forecast *forecast, const struct send_request *request,
 			  struct size_format sizes);

@@ -280,6 +280,10 @@ SIZE='[0-9.]+[KMGT]?i?B'
     expect_json '.["send-reada"] | .rate_bytes_per_second > 0 and .eta_ns > 0 and .full_eta_ns > .eta_ns' true
     run -0 --separate-stderr send_reada --estimate --rate=measure "$MNT/first"
     expect_line "Rate: $SIZE/s, measured: $SIZE sent and discarded in [0-9.]+[num]?s"
+    # a stream of some MiB
+    [[ $stderr =~ ^"WARNING: the rate was measured for only "[0-9.]+[num]s", perhaps of data in memory; reading from the devices can take longer"$ ]] ||
+        fail "$stderr"
+    run -0 --separate-stderr send_reada -q --estimate --rate=measure "$MNT/first"
     [ -z "$stderr" ] || fail "$stderr"
     # this stream is short, so all of it is measured
     run -0 --separate-stderr send_reada --estimate --raw --rate=measure "$MNT/first"
@@ -297,7 +301,8 @@ SIZE='[0-9.]+[KMGT]?i?B'
     fallocate -p -o $((1000 * 1024 * 1048576 - 4096)) -l 4096 "$MNT/long/file"
     snapshot long long-2
     # zeros in a hole's place, in protocol 1
-    run -0 send_reada --raw --estimate --rate=measure -p "$MNT/long-1" "$MNT/long-2"
+    run -0 --separate-stderr send_reada --raw --estimate --rate=measure -p "$MNT/long-1" "$MNT/long-2"
+    [[ $stderr != *"was measured"* ]] || fail "$stderr"
     real=$(sed -nE 's/^Incremental: ([0-9]+),.*/\1/p' <<<"$output")
     measured=$(sed -nE 's/^Rate: .* measured: ([0-9]+) sent.*/\1/p' <<<"$output")
     ((measured > 1048576 && measured < 1000 * 1024 * 1048576)) || fail "$real: $output"
