@@ -66,12 +66,24 @@ int send_forecast_measure(struct send_forecast *forecast, const struct send_requ
 	return 0;
 }
 
-/* -- text -- */
+/* -- what follows from it -- */
 
 static uint64_t eta_ns(const struct send_forecast *forecast, uint64_t bytes)
 {
 	return mul_div(bytes, NANOSECONDS_PER_SECOND, forecast->rate);
 }
+
+static uint64_t stream_bytes(const struct send_forecast *forecast)
+{
+	return forecast->is_incremental ? forecast->incremental_bytes : forecast->full_bytes;
+}
+
+uint64_t send_forecast_eta_ns(const struct send_forecast *forecast)
+{
+	return eta_ns(forecast, stream_bytes(forecast));
+}
+
+/* -- text -- */
 
 static void print_stream(const struct send_forecast *forecast, const char *name, uint64_t bytes,
 			 struct size_format sizes)
@@ -95,11 +107,6 @@ static void print_rate(const struct send_forecast *forecast, struct size_format 
 		       format_time(time, forecast->measured_ns));
 	else
 		printf("Rate: %s/s, as given\n", rate);
-}
-
-static uint64_t stream_bytes(const struct send_forecast *forecast)
-{
-	return forecast->is_incremental ? forecast->incremental_bytes : forecast->full_bytes;
 }
 
 void send_forecast_print(const struct send_forecast *forecast, struct size_format sizes)

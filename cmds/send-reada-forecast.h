@@ -32,6 +32,9 @@ struct send_forecast {
 int send_forecast_measure(struct send_forecast *forecast, const struct send_request *request,
 			  struct size_format sizes);
 
+/* How long the stream takes, with its parent if there is one. The rate must be known. */
+uint64_t send_forecast_eta_ns(const struct send_forecast *forecast);
+
 /*
  * Prints FORECAST as text. If SIZES are bare numbers and there is no rate, this is the size of the
  * stream alone, as other programs want it.

@@ -19,6 +19,13 @@ static const struct metric full_metric = {
 	.help = "Estimated size of a full stream of the same subvolume.",
 };
 
+static const struct metric eta_metric = {
+	.name = "btrfs_fastpath_send_estimated_seconds",
+	.type = METRIC_GAUGE,
+	.unit = "seconds",
+	.help = "How long the stream with file data takes at the rate of --rate.",
+};
+
 static const struct metric time_metric = {
 	.name = "btrfs_fastpath_send_seconds",
 	.type = METRIC_GAUGE,
@@ -54,6 +61,9 @@ void send_report_metrics(const struct send_report *report, struct metrics *metri
 		    send_reading_estimated_bytes(&report->reading));
 	if (report->forecast.is_made)
 		metrics_add(metrics, &full_metric, labels, report->forecast.full_bytes);
+	if (report->forecast.rate)
+		metrics_add_ns(metrics, &eta_metric, labels,
+			       send_forecast_eta_ns(&report->forecast));
 	/* Of warm passes the last one: two samples cannot have the same labels. */
 	if (report->passes[0].cold)
 		add_pass(metrics, report->subvolume, &report->passes[0]);

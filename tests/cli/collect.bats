@@ -108,10 +108,19 @@ value() {
     [ "$(awk '$2 == "btrfs_fastpath_fsyncs" { sum += $4 } END { print sum }' <<<"$output")" = 3 ]
 }
 
-@test "send-reada: the sizes of the stream" {
+@test "send-reada: the sizes of the stream, and how long it takes" {
+    local bytes
+
     run -0 openmetrics send-reada --estimate "$MNT/snapshot"
     expect_sample gauge btrfs_fastpath_send_stream_bytes "subvolume=$MNT/snapshot" \
         "$("$FASTPATH" send-reada --estimate --raw "$MNT/snapshot")"
+    [[ $output != *estimated_seconds* ]] || fail "$output"
+    # a second for each byte of the stream that has a parent
+    btrfs -q subvolume snapshot -r "$MNT/subvolume" "$MNT/same"
+    bytes=$("$FASTPATH" send-reada --estimate --raw -p "$MNT/snapshot" "$MNT/same")
+    run -0 openmetrics send-reada --estimate --rate 1 -p "$MNT/snapshot" "$MNT/same"
+    btrfs -q subvolume delete "$MNT/same"
+    expect_sample gauge btrfs_fastpath_send_estimated_seconds "subvolume=$MNT/same" "$bytes"
 }
 
 @test "status: the features, and the commits of a file system" {
