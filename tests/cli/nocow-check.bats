@@ -519,7 +519,7 @@ follow_hint() {
 @test "the commands of a hint leave the file alone if copying it fails, and keep its attributes if not" {
     local command
 
-    mkdir "$MNT/hinted"
+    btrfs subvolume create "$MNT/hinted" >/dev/null
     cd "$MNT/hinted"
     random FILE 64
     python3 -c 'import os; os.setxattr("FILE", "user.mark", b"kept")'
@@ -538,12 +538,11 @@ follow_hint() {
     [ "$(python3 -c 'import os; print(os.getxattr("FILE", "user.mark").decode())')" = kept ]
     [ "$(reasons FILE)" = nodatacow ]
     # the other hint
-    btrfs subvolume snapshot "$MNT" now >/dev/null
+    btrfs subvolume snapshot . "$MNT/hinted-now" >/dev/null
     command=$(hint FILE)
     [[ $command == *"btrfs subvolume create DIR && chattr -c DIR && chattr +C DIR && cp "*" FILE DIR; and take no snapshots of DIR" ]]
-    btrfs subvolume delete now >/dev/null
     cd /
-    rm -r "$MNT/hinted"
+    btrfs subvolume delete "$MNT/hinted-now" "$MNT/hinted" >/dev/null
 }
 
 # compress_by WAY DIRECTORY
