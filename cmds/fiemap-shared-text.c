@@ -49,7 +49,7 @@ static const struct block_kind map_kinds[] = {
 
 #define MAP_KIND_COUNT (sizeof(map_kinds) / sizeof(map_kinds[0]))
 
-static int new_summary(const struct arguments *arguments, struct table **ret_table)
+static int new_summary_table(const struct arguments *arguments, struct table **ret_table)
 {
 	struct table_column columns[SUMMARY_COLUMNS + 1];
 
@@ -60,6 +60,18 @@ static int new_summary(const struct arguments *arguments, struct table **ret_tab
 	memcpy(columns + DISK_PLACE + 1, summary_columns + DISK_PLACE,
 	       (SUMMARY_COLUMNS - DISK_PLACE) * sizeof(*columns));
 	return TABLE_NEW(ret_table, columns);
+}
+
+static int new_summary(const struct arguments *arguments, struct table **ret_table)
+{
+	int ret = new_summary_table(arguments, ret_table);
+
+	if (ret < 0)
+		return ret;
+	table_shorten(*ret_table, "Set shared", "Set sh.");
+	table_shorten(*ret_table, "Extents", "Ext.");
+	table_shorten(*ret_table, "Shared extents", "Sh.ext.");
+	return 0;
 }
 
 static int open_report(struct report *report)

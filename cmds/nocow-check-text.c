@@ -84,8 +84,14 @@ static const char *format_reasons(char text[NAMES_TEXT_SIZE], uint32_t reasons)
 
 static int new_file_table(const struct report *report, struct table **ret_table)
 {
-	return report->verdicts ? TABLE_NEW(ret_table, checked_columns) :
-				  TABLE_NEW(ret_table, file_columns);
+	int ret = report->verdicts ? TABLE_NEW(ret_table, checked_columns) :
+				     TABLE_NEW(ret_table, file_columns);
+
+	if (ret < 0)
+		return ret;
+	table_shorten(*ret_table, "Checksums", "Csums");
+	table_shorten(*ret_table, "Extents", "Ext.");
+	return 0;
 }
 
 static int open_report(struct report *report)
@@ -109,6 +115,7 @@ static const char *alarm_name(enum verdict verdict)
 	return verdict_alarms(verdict) ? "yes" : "no";
 }
 
+/* PATH is NULL for the total. */
 static int print_sums(const struct report *report, struct table *table,
 		      const struct nocow_sums *sums, const char *path, enum verdict verdict)
 {
@@ -130,8 +137,11 @@ static int print_sums(const struct report *report, struct table *table,
 		table_alarm(table);
 	if (report->verdicts)
 		table_cell(table, alarm_name(verdict));
+	/* Those of all files together are wide, and say little. */
+	if (!path)
+		table_spare(table);
 	table_cell(table, format_reasons(why, sums->reasons));
-	table_cell(table, path);
+	table_cell(table, path ? path : "total");
 	return table_error(table);
 }
 
@@ -257,7 +267,7 @@ static int end_summary(const struct report *report, const struct nocow_sums *tot
 	int ret;
 
 	if (total)
-		print_sums(report, report->summary, total, "total", total_verdict(report));
+		print_sums(report, report->summary, total, NULL, total_verdict(report));
 	ret = table_finish(report->summary);
 	print_hints(report);
 	return ret;
@@ -281,7 +291,7 @@ static int print_total(struct report *report, const struct nocow_sums *total, bo
 	if (!several)
 		return 0;
 	putchar('\n');
-	return print_sums_alone(report, total, "total", total_verdict(report));
+	return print_sums_alone(report, total, NULL, total_verdict(report));
 }
 
 static void print_exercise(struct report *report, const struct exercise *exercise)

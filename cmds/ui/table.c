@@ -25,6 +25,9 @@
 #define LAID_OUT_ROWS_MAX 500
 
 struct laid_out_column {
+	const char *name;
+	/* for a narrow terminal; NULL if there is no other */
+	const char *short_name;
 	size_t width;
 	bool left;
 	bool left_out;
@@ -47,6 +50,10 @@ struct table {
 
 	/* the next cell is an alarm */
 	bool alarm;
+	/* the next cell can be spared */
+	bool spare;
+	/* there is no room for what can be spared */
+	bool narrow;
 
 	/* the locale's encoding is UTF-8 */
 	bool shows_utf8;
@@ -72,7 +79,10 @@ static int add_column(struct table *table, const struct table_column *column)
 		width = column->width;
 	if (!scols_table_new_column(table->first_rows, column->name, width, flags))
 		return -ENOMEM;
-	table->columns[table->column_count++].left = column->left;
+	table->columns[table->column_count++] = (struct laid_out_column){
+		.name = column->name,
+		.left = column->left,
+	};
 	return 0;
 }
 
@@ -122,6 +132,13 @@ void table_freep(struct table **table)
 int table_error(const struct table *table)
 {
 	return table->error;
+}
+
+void table_shorten(struct table *table, const char *name, const char *short_name)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		if (strcmp(table->columns[i].name, name) == 0)
+			table->columns[i].short_name = short_name;
 }
 
 /* Only the first of several is kept. */
@@ -179,18 +196,14 @@ static bool has_nothing(const struct table *table, size_t index)
 	return true;
 }
 
-static const char *title_of(const struct table *table, size_t index)
+static struct libscols_column *column_of(const struct table *table, size_t index)
 {
-	struct libscols_column *column = scols_table_get_column(table->first_rows, index);
-
-	return scols_cell_get_data(scols_column_get_header(column));
+	return scols_table_get_column(table->first_rows, index);
 }
 
-/* How wide the column INDEX has to be. */
-static size_t least_width(const struct table *table, size_t index)
+static size_t width_under(const struct table *table, size_t index, const char *title)
 {
-	/* libsmartcols does not pad a column that is just as wide as its name */
-	size_t width = display_width(title_of(table, index)) + 1;
+	size_t width = display_width(title);
 
 	for (size_t row = 0; row < table->row_count; row++) {
 		size_t cell = display_width(cell_text(table, row, index));
@@ -201,70 +214,178 @@ static size_t least_width(const struct table *table, size_t index)
 	return width;
 }
 
+/* How wide the column INDEX has to be. */
+static size_t least_width(const struct table *table, size_t index)
+{
+	struct libscols_cell *header = scols_column_get_header(column_of(table, index));
+
+	return width_under(table, index, scols_cell_get_data(header));
+}
+
 static size_t wanted_width(const struct table *table, size_t index)
 {
-	struct libscols_column *column = scols_table_get_column(table->first_rows, index);
-	size_t least = least_width(table, index), hint = scols_column_get_whint(column);
+	size_t least = least_width(table, index),
+	       hint = scols_column_get_whint(column_of(table, index));
 
 	return least > hint ? least : hint;
 }
 
-/* The width of all columns that are shown, each of them as WIDTH_OF says. */
-static size_t row_width(const struct table *table,
+/* The first column of numbers stays: it says that there is nothing. */
+static bool can_leave_out(const struct table *table, size_t index)
+{
+	size_t first = 0;
+
+	while (first < index && table->columns[first].left)
+		first++;
+	return first < index && !table->columns[index].left && has_nothing(table, index);
+}
+
+/* 0 if it can be left out */
+static size_t tightest_width(const struct table *table, size_t index)
+{
+	const struct laid_out_column *column = &table->columns[index];
+
+	/* Of rows that come later nothing is known. */
+	if (table->finished && can_leave_out(table, index))
+		return 0;
+	return width_under(table, index, column->short_name ? column->short_name : column->name);
+}
+
+/* The width of the first COUNT columns but for those that are left out, each as WIDTH_OF says. */
+static size_t row_width(const struct table *table, size_t count,
 			size_t (*width_of)(const struct table *table, size_t index))
 {
-	size_t width = 0;
+	size_t sum = 0;
 
-	for (size_t i = 0; i < table->column_count; i++)
-		if (!table->columns[i].left_out)
-			width += (width ? 1 : 0) + width_of(table, i);
-	return width;
+	for (size_t i = 0; i < count; i++) {
+		size_t width = table->columns[i].left_out ? 0 : width_of(table, i);
+
+		if (width)
+			sum += (sum ? 1 : 0) + width;
+	}
+	return sum;
+}
+
+static void spare_cells(struct table *table)
+{
+	for (size_t row = 0; row < table->row_count; row++) {
+		struct libscols_line *line = scols_table_get_line(table->first_rows, row);
+
+		for (size_t i = 0; i < table->column_count; i++)
+			if (scols_cell_get_userdata(scols_line_get_cell(line, i)))
+				keep_error(table, scols_line_set_data(line, i, ""));
+	}
+	table->narrow = true;
 }
 
 static void make_narrow(struct table *table)
 {
-	for (size_t i = 0; i < table->column_count; i++)
-		scols_column_set_whint(scols_table_get_column(table->first_rows, i),
-				       least_width(table, i));
-}
-
-/* Leaves out the columns of numbers that have nothing in any row. */
-static void leave_out(struct table *table)
-{
 	for (size_t i = 0; i < table->column_count; i++) {
-		struct libscols_column *column = scols_table_get_column(table->first_rows, i);
+		struct libscols_column *column = column_of(table, i);
 
-		if (table->columns[i].left || !has_nothing(table, i))
-			continue;
-		scols_column_set_flags(column, scols_column_get_flags(column) | SCOLS_FL_HIDDEN);
-		table->columns[i].left_out = true;
+		/* No width at all is what the column needs. */
+		scols_column_set_whint(column, 0);
+		scols_column_set_flags(column,
+				       scols_column_get_flags(column) & ~SCOLS_FL_STRICTWIDTH);
 	}
 }
 
-/* All rows are known. */
-static void fit(struct table *table)
+static void shorten_names(struct table *table)
 {
-	size_t width = terminal_width();
+	for (size_t i = 0; i < table->column_count; i++) {
+		struct libscols_cell *header = scols_column_get_header(column_of(table, i));
 
-	if (!width || row_width(table, wanted_width) <= width)
-		return;
-	make_narrow(table);
-	if (row_width(table, least_width) > width)
-		leave_out(table);
+		if (table->columns[i].short_name)
+			keep_error(table,
+				   scols_cell_set_data(header, table->columns[i].short_name));
+	}
 }
 
-static void tell_left_out(const struct table *table)
+static void leave_out(struct table *table, size_t index)
+{
+	struct libscols_column *column = column_of(table, index);
+
+	scols_column_set_flags(column, scols_column_get_flags(column) | SCOLS_FL_HIDDEN);
+	table->columns[index].left_out = true;
+}
+
+/* Until the first COUNT columns fit; the last ones are details of those before them. */
+static void leave_out_until(struct table *table, size_t count, size_t width)
+{
+	for (size_t i = count; i-- && row_width(table, count, least_width) > width;)
+		if (can_leave_out(table, i))
+			leave_out(table, i);
+}
+
+/* How many columns can fit: a name may be longer than any terminal is wide. */
+static size_t count_of_fitting(const struct table *table, size_t width)
+{
+	size_t count = table->column_count;
+
+	if (count > 1 && table->columns[count - 1].left &&
+	    row_width(table, count, tightest_width) > width)
+		count--;
+	return count;
+}
+
+static void fit(struct table *table)
+{
+	size_t width = terminal_width(), count;
+
+	if (!width || row_width(table, table->column_count, wanted_width) <= width)
+		return;
+	spare_cells(table);
+	make_narrow(table);
+	count = count_of_fitting(table, width);
+	if (row_width(table, count, least_width) > width)
+		shorten_names(table);
+	/* Rows that come later may have something there. */
+	if (table->finished)
+		leave_out_until(table, count, width);
+}
+
+/* In lines that fit the terminal. */
+static void put_words(const char *text)
+{
+	size_t terminal = terminal_width(), column = 0, length;
+
+	for (; *text; text += length + strspn(text + length, " ")) {
+		length = strcspn(text, " ");
+		if (column && column + 1 + length > terminal) {
+			putchar('\n');
+			column = 0;
+		}
+		column += printf("%s%.*s", column ? " " : "", (int)length, text);
+	}
+	if (column)
+		putchar('\n');
+}
+
+static void write_left_out(const struct table *table, FILE *stream)
 {
 	const char *before = "Without columns that have nothing: ";
 
 	for (size_t i = 0; i < table->column_count; i++) {
 		if (!table->columns[i].left_out)
 			continue;
-		printf("%s%s", before, title_of(table, i));
+		fprintf(stream, "%s%s", before, table->columns[i].name);
 		before = ", ";
 	}
-	if (*before == ',')
-		putchar('\n');
+}
+
+static int tell_left_out(const struct table *table)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return -ENOMEM;
+	write_left_out(table, stream);
+	if (fclose(stream) != 0)
+		return -ENOMEM;
+	put_words(text);
+	return 0;
 }
 
 /* -- the first rows -- */
@@ -280,10 +401,9 @@ static void begin_first_row(struct table *table)
 static void print_first_rows(struct table *table)
 {
 	progress_clear();
-	if (table->finished)
-		fit(table);
+	fit(table);
 	keep_error(table, scols_print_table(table->first_rows));
-	tell_left_out(table);
+	keep_error(table, tell_left_out(table));
 	for (size_t i = 0; i < table->column_count; i++) {
 		struct libscols_column *column = scols_table_get_column(table->first_rows, i);
 
@@ -381,6 +501,8 @@ static int set_cell(struct table *table, const char *text)
 	struct libscols_cell *cell = scols_line_get_cell(table->row, table->column);
 	int ret = scols_line_set_data(table->row, table->column++, text);
 
+	if (ret == 0 && table->spare)
+		ret = scols_cell_set_userdata(cell, table);
 	if (ret < 0 || !table->alarm || is_nothing(text))
 		return ret;
 	return scols_cell_set_color(cell, "red");
@@ -391,9 +513,15 @@ void table_alarm(struct table *table)
 	table->alarm = true;
 }
 
+void table_spare(struct table *table)
+{
+	table->spare = true;
+}
+
 static void end_cell(struct table *table, int ret)
 {
 	table->alarm = false;
+	table->spare = false;
 	keep_error(table, ret);
 }
 
@@ -428,6 +556,8 @@ static void odd_cell(struct table *table, const char *text)
 
 void table_cell(struct table *table, const char *text)
 {
+	if (table->spare && table->narrow)
+		text = "";
 	if (name_is_plain(text))
 		plain_cell(table, text, strlen(text));
 	else

@@ -9,6 +9,7 @@
 #include "base/units.h"
 
 struct table_column {
+	/* lives as long as the table */
 	const char *name;
 	/* the least width; a wider value in a later row moves the rest of its row to the right */
 	unsigned int width;
@@ -29,6 +30,12 @@ void table_free(struct table *table);
 void table_freep(struct table **table);
 
 /*
+ * The column NAME is called SHORT_NAME if the table does not fit the terminal. SHORT_NAME lives as long
+ * as the table; there need be no such column.
+ */
+void table_shorten(struct table *table, const char *name, const char *short_name);
+
+/*
  * A row or a cell can fail. The table then keeps the first error for table_error(), and ignores
  * everything after it.
  */
@@ -45,14 +52,20 @@ void table_size_cell(struct table *table, uint64_t bytes, struct size_format for
  */
 void table_alarm(struct table *table);
 
+/* The next cell, a table_cell(), is empty if the table does not fit the terminal. */
+void table_spare(struct table *table);
+
 /* Prints the rows so far. Returns table_error(). */
 int table_flush(struct table *table);
 
 /*
- * Prints the rows that are left; there must be no more. If standard output is a terminal, all rows
- * are known and they do not fit, the columns get as narrow as they can be. If that is not enough,
- * columns of numbers that have nothing but 0 or "-" are left out, and a line after the table names
- * them. Returns table_error().
+ * Prints the rows that are left; there must be no more. Returns table_error().
+ *
+ * If standard output is a terminal and the first rows do not fit, cells that can be spared are empty,
+ * the columns get as narrow as they can be, and then they get their short names. If that is not enough
+ * and all rows are known, columns of numbers that have nothing but 0 or "-" are left out, the last one
+ * first, but never the first column of numbers; a line after the table names them. If the last column
+ * is text that cannot fit, only what is before it has to.
  */
 int table_finish(struct table *table);
 

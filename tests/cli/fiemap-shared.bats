@@ -348,7 +348,10 @@ repeat() {
 
 # on_terminal COLUMNS ARGUMENT...: what the command prints there
 on_terminal() {
-    script -qec "stty cols $1; '$FASTPATH' fiemap-shared '$2'" /dev/null | tr -d '\r'
+    local columns=$1
+
+    shift
+    script -qec "stty cols $columns; '$FASTPATH' fiemap-shared ${*@Q}" /dev/null | tr -d '\r'
 }
 
 @test "the sums fit a terminal of 80 columns, and lose nothing elsewhere" {
@@ -364,10 +367,46 @@ on_terminal() {
 
     narrow=$(on_terminal 80 quarters)
     [ "$(wc -L <<<"$narrow")" -le 80 ]
-    [ "$(tail -n 1 <<<"$narrow")" = "Without columns that have nothing: Set shared, Inline, Delalloc" ]
-    # the figures that are left are the same
-    [ "$(sed -n '2{s/ *$//;s/  */ /g;p}' <<<"$narrow")" = \
-        "$(awk 'NR == 2 { print $1, $2, $3, $7, $8, $9 }' <<<"$piped")" ]
+    [ "$(sed 's/^ *//;s/   */ /g' <<<"$narrow" | head -n 1)" = \
+        "Total Exclusive Shared Set sh. Inline Delalloc Ext. Sh.ext. Path" ]
+    # the figures are the same, and there is no other line
+    [ "$(sed '1d;s/^ *//;s/   */ /g' <<<"$narrow")" = "$(sed '1d;s/^ *//;s/   */ /g' <<<"$piped")" ]
+
+    narrow=$(on_terminal 60 quarters)
+    [ "$(wc -L <<<"$narrow")" -le 60 ]
+    [ "$(tail -n 1 <<<"$narrow")" = "Without columns that have nothing: Inline, Delalloc" ]
+}
+
+@test "--disk of several files and a total fits a terminal of 80 columns" {
+    local narrow
+
+    mkdir "$MNT/set"
+    head -c 12345678 /dev/urandom >"$MNT/set/a"
+    cp --reflink=always "$MNT/set/a" "$MNT/set/b"
+    head -c 234567 /dev/urandom >"$MNT/set/c"
+    echo inline >"$MNT/set/d"
+    sync -f "$MNT"
+    cd "$MNT/set"
+    narrow=$(on_terminal 80 -r --disk a b c d)
+    rm -r "$MNT/set"
+    [ "$(wc -L <<<"$narrow")" -le 80 ]
+    [[ $narrow = *' Set sh.'*' Inline'*' Disk'*' Ext. Sh.ext. Path'* ]]
+    [ "$(tail -n 1 <<<"$narrow")" = "Without columns that have nothing: Delalloc" ]
+}
+
+@test "a table of nothing keeps its columns" {
+    local narrow
+
+    cd "$MNT"
+    mkdir none
+    narrow=$(on_terminal 80 -so none 2>/dev/null)
+    [[ $narrow = *'Total Exclusive Shared '* ]]
+    [[ $narrow != *'Without columns'* ]]
+    # the last ones go first, and the line about them fits
+    narrow=$(on_terminal 40 -so none 2>/dev/null)
+    rmdir none
+    [[ $narrow = *'Total Exclusive Shared Set sh. Path'* ]]
+    [[ $narrow = *$'\nWithout columns that have nothing:\nInline, Delalloc, Extents, Shared\nextents\n'* ]]
 }
 
 @test "--map: several files on one scale, and in several lines" {

@@ -109,6 +109,30 @@ on_terminal() {
     script -qec "'$FASTPATH' nocow-check ${*@Q}" /dev/null | tr -d '\r'
 }
 
+@test "several files fit a terminal of 80 columns, and nothing is lost elsewhere" {
+    local -a files=(cow nocow prealloc tiny hole)
+    local columns narrow piped reasons=' [a-z_]*,[a-z_,]* *total$'
+
+    cd "$MNT"
+    export TERM=dumb
+    piped=$(nocow_check -q "${files[@]}")
+    grep -q "$reasons" <<<"$piped"
+    narrow=$(on_terminal -q "${files[@]}")
+    # the terminal has no width
+    [ "$narrow" = "$piped" ]
+    for columns in 80 75; do
+        narrow=$(script -qec "stty cols $columns; '$FASTPATH' nocow-check -q ${files[*]}" /dev/null | tr -d '\r')
+        [ "$(wc -L <<<"$narrow")" -le "$columns" ]
+        [[ $narrow != *'Without columns'* ]]
+        grep -q ' 6  *total$' <<<"$narrow"
+        # no blank too many beside the longest reasons
+        [[ $narrow = *' prealloc,no_flag prealloc'$'\n'* ]]
+    done
+    [[ $narrow = *'Csums Ext. Why '* ]]
+    narrow=$(script -qec "stty cols 80; '$FASTPATH' nocow-check -q --check ${files[*]}" /dev/null | tr -d '\r')
+    [ "$(wc -L <<<"$narrow")" -le 80 ]
+}
+
 @test "on a terminal what is copied has a colour, and nothing else" {
     local red=$'\033[31m' plain=$'\033[0m' seen
 

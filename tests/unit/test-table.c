@@ -398,35 +398,134 @@ static char *print_on(size_t terminal, size_t count, size_t odd)
 static void test_terminal(void **state)
 {
 	CLEANUP_FREE char *none = print_on(0, 2, 9), *wide = print_on(38, 2, 9);
-	CLEANUP_FREE char *tight = print_on(37, 2, 9), *tightest = print_on(26, 2, 9);
-	CLEANUP_FREE char *narrow = print_on(25, 2, 9), *needed = print_on(5, 2, 1);
+	CLEANUP_FREE char *tight = print_on(37, 2, 9), *tightest = print_on(24, 2, 9);
+	CLEANUP_FREE char *narrow = print_on(23, 2, 9), *needed = print_on(5, 2, 1);
 
 	(void)state;
 	assert_string_equal(none, ALL_COLUMNS "   1.00MiB      0.00B         10 x\n"
 					      "   1.00MiB          -         10 x\n");
 	assert_string_equal(wide, none);
-	assert_string_equal(tight, "   SIZE  NONE  COUNT PATH\n"
-				   "1.00MiB 0.00B     10 x\n"
-				   "1.00MiB     -     10 x\n");
+	assert_string_equal(tight, "   SIZE  NONE COUNT PATH\n"
+				   "1.00MiB 0.00B    10 x\n"
+				   "1.00MiB     -    10 x\n");
 	assert_string_equal(tightest, tight);
-	assert_string_equal(narrow, "   SIZE  COUNT PATH\n"
-				    "1.00MiB     10 x\n"
-				    "1.00MiB     10 x\n"
-				    "Without columns that have nothing: NONE\n");
+	assert_string_equal(narrow, "   SIZE COUNT PATH\n"
+				    "1.00MiB    10 x\n"
+				    "1.00MiB    10 x\n"
+				    "Without columns that\n"
+				    "have nothing: NONE\n");
 	/* a column with something stays, and no text is cut */
-	assert_string_equal(needed, "   SIZE  NONE  COUNT PATH\n"
-				    "1.00MiB 0.00B     10 x\n"
-				    "1.00MiB 0.01B     10 x\n");
+	assert_string_equal(needed, "   SIZE  NONE COUNT PATH\n"
+				    "1.00MiB 0.00B    10 x\n"
+				    "1.00MiB 0.01B    10 x\n");
 }
 
-/* What a later row has is not known when the first ones are printed. */
+/* What a later row has is not known when the first ones are printed: no column is left out. */
 static void test_terminal_many_rows(void **state)
 {
-	CLEANUP_FREE char *text = print_on(25, 501, 500);
+	CLEANUP_FREE char *text = print_on(18, 501, 500), *wide = print_on(38, 501, 500);
 
 	(void)state;
-	assert_true(strncmp(text, ALL_COLUMNS, strlen(ALL_COLUMNS)) == 0);
-	assert_non_null(strstr(text, "   1.00MiB      0.01B         10 x\n"));
+	assert_true(strncmp(wide, ALL_COLUMNS, strlen(ALL_COLUMNS)) == 0);
+	assert_non_null(strstr(wide, "   1.00MiB      0.01B         10 x\n"));
+	assert_true(strncmp(text, "   SIZE  NONE COUNT PATH\n", 25) == 0);
+	assert_non_null(strstr(text, "1.00MiB     -    10 x\n1.00MiB 0.01B    10 x\n"));
+}
+
+static const struct table_column sum_columns[] = {
+	{ "SIZE", 10, false }, { "DATA", 10, false }, { "HOLES IN IT", 10, false },
+	{ "NONE", 10, false }, { "WHY", 10, true },   { "PATH", 0, true },
+};
+
+/* Cells of one width, COUNT files, and the total; PATH is that of a file. */
+static char *print_sums_on(size_t terminal, size_t count, const char *size, const char *path)
+{
+	struct table *table;
+	int failed = 0;
+	char *text;
+
+	width_of_terminal = terminal;
+	capture_begin();
+	failed |= TABLE_NEW(&table, sum_columns);
+	table_shorten(table, "HOLES IN IT", "HOLES");
+	table_shorten(table, "NO SUCH COLUMN", "X");
+	for (size_t i = 0; i <= count; i++) {
+		table_begin_row(table);
+		for (size_t column = 0; column < 4; column++)
+			table_cell(table, column == 3 ? "0" : size);
+		if (i == count)
+			table_spare(table);
+		table_cell(table, i < count ? "y" : "of all files");
+		table_cell(table, i < count ? path : "total");
+	}
+	failed |= table_end(&table);
+	text = capture_end();
+	width_of_terminal = 0;
+	assert_int_equal(failed, 0);
+	return text;
+}
+
+/* Step by step, and no further than there is need. */
+static void test_steps(void **state)
+{
+	CLEANUP_FREE char *all = print_sums_on(80, 1, "1.00B", "x");
+	CLEANUP_FREE char *spared = print_sums_on(38, 1, "1.00B", "x");
+	CLEANUP_FREE char *shortened = print_sums_on(37, 1, "1.00B", "x");
+	CLEANUP_FREE char *left_out = print_sums_on(31, 1, "1.00B", "x");
+	CLEANUP_FREE char *later = print_sums_on(32, LAID_OUT, "1.00B", "x");
+
+	(void)state;
+	assert_non_null(strstr(all, "of all files total\n"));
+	assert_string_equal(spared, " SIZE  DATA HOLES IN IT NONE WHY PATH\n"
+				    "1.00B 1.00B       1.00B    0 y   x\n"
+				    "1.00B 1.00B       1.00B    0     total\n");
+	assert_string_equal(shortened, " SIZE  DATA HOLES NONE WHY PATH\n"
+				       "1.00B 1.00B 1.00B    0 y   x\n"
+				       "1.00B 1.00B 1.00B    0     total\n");
+	assert_string_equal(left_out, " SIZE  DATA HOLES WHY PATH\n"
+				      "1.00B 1.00B 1.00B y   x\n"
+				      "1.00B 1.00B 1.00B     total\n"
+				      "Without columns that have\n"
+				      "nothing: NONE\n");
+	assert_non_null(strstr(later, "\n1.00B 1.00B 1.00B    0     total\n"));
+}
+
+/* Where all are empty: the last ones go first, the first one stays, and the line about them fits. */
+static void test_nothing_at_all(void **state)
+{
+	CLEANUP_FREE char *one = print_sums_on(28, 1, "0", "x"),
+			  *most = print_sums_on(9, 1, "-", "x");
+
+	(void)state;
+	assert_string_equal(one, "SIZE DATA HOLES WHY PATH\n"
+				 "   0    0     0 y   x\n"
+				 "   0    0     0     total\n"
+				 "Without columns that have\n"
+				 "nothing: NONE\n");
+	assert_string_equal(most, "SIZE WHY PATH\n"
+				  "   - y   x\n"
+				  "   -     total\n"
+				  "Without\n"
+				  "columns\n"
+				  "that have\n"
+				  "nothing:\n"
+				  "DATA,\n"
+				  "HOLES IN\n"
+				  "IT, NONE\n");
+}
+
+/* A name that cannot fit is no reason to leave out what fits before it. */
+static void test_long_path(void **state)
+{
+	const char *path = "a-name-that-is-wider-than-any-terminal";
+	CLEANUP_FREE char *fits = print_sums_on(32, 1, "1.00B", path);
+	CLEANUP_FREE char *shorter = print_sums_on(31, 1, "1.00B", path);
+	CLEANUP_FREE char *less = print_sums_on(25, 1, "1.00B", path);
+
+	(void)state;
+	assert_non_null(strstr(fits, " SIZE  DATA HOLES IN IT NONE WHY PATH"));
+	assert_non_null(strstr(shorter, " SIZE  DATA HOLES NONE WHY PATH"));
+	assert_non_null(strstr(less, " SIZE  DATA HOLES WHY PATH"));
 }
 
 static void test_finished(void **state)
@@ -456,6 +555,9 @@ int main(void)
 		cmocka_unit_test(test_few_rows),
 		cmocka_unit_test(test_terminal),
 		cmocka_unit_test(test_terminal_many_rows),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_nothing_at_all),
+		cmocka_unit_test(test_long_path),
 		cmocka_unit_test(test_finished),
 		cmocka_unit_test(test_names_are_escaped),
 		cmocka_unit_test(test_numbers),
