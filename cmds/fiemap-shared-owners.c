@@ -161,6 +161,16 @@ static int report_subvolumes(struct scan *scan)
 	return ret;
 }
 
+/* Without the families it only takes longer. */
+static int resolve_owners(struct scan *scan)
+{
+	CLEANUP(snapshot_families_freep) struct snapshot_families *families = NULL;
+
+	snapshot_families_read(&families, scan->owner_fd);
+	return owner_summary_resolve(scan->owner_summary, scan->owner_fd, families,
+				     report_summary_progress);
+}
+
 /* Returns whether the owners are known. */
 static bool resolve_summary(struct scan *scan)
 {
@@ -170,7 +180,7 @@ static bool resolve_summary(struct scan *scan)
 
 	if (!summary || scan->no_tree_search)
 		return false;
-	ret = owner_summary_resolve(summary, scan->owner_fd, report_summary_progress);
+	ret = resolve_owners(scan);
 	progress_clear();
 	if (ret == 0) {
 		warn_if_incomplete(owner_summary_incomplete_count(summary));

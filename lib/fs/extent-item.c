@@ -72,6 +72,7 @@ int extent_item_parse(const void *data, size_t size, struct extent_item *ret_ite
 	    !(btrfs_stack_extent_flags(&raw) & BTRFS_EXTENT_FLAG_DATA))
 		return -EPROTO;
 	item.ref_count = btrfs_stack_extent_refs(&raw);
+	item.generation = le64_to_cpu(raw.generation);
 
 	skip_owner(&rest, &size);
 	item.inline_refs = rest;

@@ -12,6 +12,8 @@
 struct extent_item {
 	/* references in all */
 	uint64_t ref_count;
+	/* the transaction in which the extent was allocated */
+	uint64_t generation;
 	/* whether the item has exactly one inline reference; else the members below are not set */
 	bool has_sole_ref;
 	/* OFFSET is where the data extent would begin in the file; it can be before the file */

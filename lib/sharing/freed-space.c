@@ -11,6 +11,7 @@
 #include "fs/backref.h"
 #include "fs/data-copies.h"
 #include "sharing/freed-space.h"
+#include "sharing/sole-owner.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
@@ -45,6 +46,9 @@ struct judgement {
 	size_t whole_count;
 	uint64_t read_bytes;
 	struct backref_query *query;
+	struct extent_lookup *lookup;
+	/* the file system that LOOKUP reads */
+	uint32_t lookup_filesystem;
 	struct record_sort *references;
 	/* a bit for each data extent: it is known to be kept */
 	uint8_t *kept;
@@ -295,23 +299,53 @@ static int free_extent(struct judgement *judgement, const struct named_extent *e
 	return 0;
 }
 
+/* Whether one file alone refers to it. The running transaction was committed before. */
+static bool find_sole_reference(struct judgement *judgement, const struct named_extent *extent,
+				struct extent_ref *ret_ref)
+{
+	const struct named_filesystem *filesystem =
+		&judgement->set->filesystems[extent->filesystem];
+
+	if (!filesystem->families)
+		return false;
+	if (judgement->lookup_filesystem != extent->filesystem) {
+		extent_lookup_start(judgement->lookup, filesystem->fd);
+		judgement->lookup_filesystem = extent->filesystem;
+	}
+	return find_sole_owner(judgement->lookup, filesystem->families, extent->bytenr, ret_ref);
+}
+
+/* All references, of which *SOLE is one if it is the only one; as backref_query_extent(). */
+static int find_references(struct judgement *judgement, const struct named_extent *extent,
+			   struct extent_ref *sole, struct extent_ref **ret_refs, size_t *ret_count,
+			   bool *ret_complete)
+{
+	if (!find_sole_reference(judgement, extent, sole))
+		return backref_query_extent(judgement->query,
+					    judgement->set->filesystems[extent->filesystem].fd,
+					    extent->bytenr, ret_refs, ret_count, ret_complete);
+	*ret_refs = sole;
+	*ret_count = 1;
+	*ret_complete = true;
+	return 0;
+}
+
 /* Notes who refers to the extent, but for subvolumes that are in the set as a whole. */
 static int judge_extent(struct judgement *judgement, const struct named_extent *extent,
 			uint64_t index)
 {
-	int fd = judgement->set->filesystems[extent->filesystem].fd;
 	struct reference reference = {
 		.index = index,
 		.disk_bytes = extent->disk_bytes,
 		.filesystem = extent->filesystem,
 		.has_checksums = extent->has_checksums,
 	};
-	struct extent_ref *refs;
+	struct extent_ref sole, *refs;
 	bool complete;
 	size_t count;
 	int ret;
 
-	ret = backref_query_extent(judgement->query, fd, extent->bytenr, &refs, &count, &complete);
+	ret = find_references(judgement, extent, &sole, &refs, &count, &complete);
 	/* It is gone already. */
 	if (ret == -ENOENT)
 		return 0;
@@ -500,6 +534,8 @@ static int judge(struct judgement *judgement)
 
 	ret = backref_query_new(&judgement->query);
 	if (ret == 0)
+		ret = extent_lookup_new(&judgement->lookup);
+	if (ret == 0)
 		ret = record_sort_new(&judgement->references, &reference_ops, MEMORY);
 	if (ret == 0)
 		ret = read_whole_subvolumes(judgement);
@@ -526,7 +562,12 @@ static char *failed_in(const struct judgement *judgement)
 int freed_space_find(struct named_set *set, const struct freed_space_ops *ops, void *data,
 		     struct freed_space *ret_space, char **ret_failed_in)
 {
-	struct judgement judgement = { .set = set, .ops = ops, .data = data };
+	struct judgement judgement = {
+		.set = set,
+		.ops = ops,
+		.data = data,
+		.lookup_filesystem = UINT32_MAX,
+	};
 	int ret;
 
 	ret = set->is_judged ? judge(&judgement) : judge_extents(&judgement);
@@ -536,6 +577,7 @@ int freed_space_find(struct named_set *set, const struct freed_space_ops *ops, v
 	free(judgement.whole);
 	free(judgement.kept);
 	backref_query_free(judgement.query);
+	extent_lookup_free(judgement.lookup);
 	record_sort_free(judgement.references);
 	return ret;
 }

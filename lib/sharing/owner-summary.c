@@ -10,6 +10,7 @@
 #include "base/saturating-add.h"
 #include "fs/backref.h"
 #include "sharing/owner-summary.h"
+#include "sharing/sole-owner.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
@@ -253,7 +254,28 @@ static int credit_refs(struct owner_summary *summary, const struct held *held,
 
 /* -- looking up -- */
 
-static int resolve_extent(struct owner_summary *summary, struct backref_query *query, int fd,
+struct resolution {
+	int fd;
+	struct backref_query *query;
+	struct extent_lookup *lookup;
+	/* or NULL */
+	const struct snapshot_families *families;
+};
+
+/*
+ * Whether nobody else refers to it. The extent tree does not know the references of the running
+ * transaction yet, but FIEMAP does.
+ */
+static bool is_own(const struct resolution *resolution, const struct held *held)
+{
+	struct extent_ref sole;
+
+	return !held->several && !held->flagged_shared && resolution->families &&
+	       find_sole_owner(resolution->lookup, resolution->families, held->bytenr, &sole) &&
+	       sole.root == held->subvolid && sole.inode == held->inode;
+}
+
+static int resolve_extent(struct owner_summary *summary, const struct resolution *resolution,
 			  const struct held *held)
 {
 	struct extent_ref *refs;
@@ -261,7 +283,10 @@ static int resolve_extent(struct owner_summary *summary, struct backref_query *q
 	size_t count;
 	int ret;
 
-	ret = backref_query_extent(query, fd, held->bytenr, &refs, &count, &complete);
+	if (is_own(resolution, held))
+		return 0;
+	ret = backref_query_extent(resolution->query, resolution->fd, held->bytenr, &refs, &count,
+				   &complete);
 	if (ret == -ENOENT)
 		return 0;
 	if (ret < 0)
@@ -287,7 +312,7 @@ static void hold(struct held *held, const struct piece *piece)
 	held->flagged_shared |= piece->flagged_shared;
 }
 
-static int resolve_pieces(struct owner_summary *summary, struct backref_query *query, int fd,
+static int resolve_pieces(struct owner_summary *summary, const struct resolution *resolution,
 			  void (*progress)(uint64_t extents_asked))
 {
 	struct held held = { 0 };
@@ -296,7 +321,7 @@ static int resolve_pieces(struct owner_summary *summary, struct backref_query *q
 
 	while ((ret = record_sort_next(summary->pieces, &piece)) > 0) {
 		if (held.bytes && held.bytenr != piece.bytenr) {
-			resolved = resolve_extent(summary, query, fd, &held);
+			resolved = resolve_extent(summary, resolution, &held);
 			if (resolved < 0)
 				return resolved;
 			if (++summary->asked_count % EXTENTS_PER_PROGRESS == 0)
@@ -306,7 +331,7 @@ static int resolve_pieces(struct owner_summary *summary, struct backref_query *q
 	}
 	if (ret < 0 || !held.bytes)
 		return ret;
-	return resolve_extent(summary, query, fd, &held);
+	return resolve_extent(summary, resolution, &held);
 }
 
 static int count_files(struct owner_summary *summary)
@@ -333,16 +358,24 @@ static int compare_bytes_falling(const void *a, const void *b)
 }
 
 int owner_summary_resolve(struct owner_summary *summary, int fd,
+			  const struct snapshot_families *families,
 			  void (*progress)(uint64_t extents_asked))
 {
 	CLEANUP(backref_query_freep) struct backref_query *query = NULL;
+	CLEANUP(extent_lookup_freep) struct extent_lookup *lookup = NULL;
+	struct resolution resolution;
 	int ret;
 
 	ret = backref_query_new(&query);
 	if (ret == 0)
-		ret = record_sort_finish(summary->pieces);
+		ret = extent_lookup_new(&lookup);
 	if (ret == 0)
-		ret = resolve_pieces(summary, query, fd, progress);
+		ret = record_sort_finish(summary->pieces);
+	if (ret < 0)
+		return ret;
+	extent_lookup_start(lookup, fd);
+	resolution = (struct resolution){ fd, query, lookup, families };
+	ret = resolve_pieces(summary, &resolution, progress);
 	if (ret == 0)
 		ret = count_files(summary);
 	if (ret < 0)

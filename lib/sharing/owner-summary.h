@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fs/file-extent.h"
+#include "sharing/snapshot-family.h"
 
 /* The files of a subvolume that refer to data extents of the examined files. */
 struct subvolume_owners {
@@ -43,12 +44,14 @@ void owner_summary_add(struct owner_summary *summary, uint64_t subvolid, uint64_
 		       bool flagged_shared);
 
 /*
- * Ends the adding and looks up each data extent once, on the file system of FD. PROGRESS is called now
- * and then. An extent that no longer exists is skipped.
+ * Ends the adding and looks up each data extent once, on the file system of FD, whose subvolumes
+ * FAMILIES are. Without these (NULL) it takes a call of the kernel for each extent. PROGRESS is called
+ * now and then. An extent that no longer exists is skipped.
  * Returns 0, or a negative errno as backref_query_extent(), record_sort_finish() and
  * record_sort_next().
  */
 int owner_summary_resolve(struct owner_summary *summary, int fd,
+			  const struct snapshot_families *families,
 			  void (*progress)(uint64_t extents_asked));
 
 /* As record_sort_failed_in(), after owner_summary_resolve() has failed. */

@@ -122,6 +122,11 @@ void snapshot_families_free(struct snapshot_families *families)
 	free(families);
 }
 
+void snapshot_families_freep(struct snapshot_families **families)
+{
+	snapshot_families_free(*families);
+}
+
 static int compare_subvolid(const void *key, const void *member)
 {
 	const uint64_t *subvolid = key;

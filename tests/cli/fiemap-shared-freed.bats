@@ -394,3 +394,48 @@ two_generations() {
     run -1 --separate-stderr "$FASTPATH" fiemap-shared --freed --range 4K "$MNT/a"
     [ "$stderr" = "ERROR: --freed cannot be combined with --range, because files are deleted as a whole" ]
 }
+
+# calls OPTION FILE: how often it asks the kernel for all references to an extent
+calls() {
+    local trace=$BATS_TEST_TMPDIR/trace
+
+    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared "$@" >/dev/null
+    grep -c LOGICAL_INO "$trace" || true
+}
+
+@test "extents that one file alone has are not looked up one by one, and others are" {
+    local i option writes=()
+
+    command -v strace >/dev/null || skip "strace is not installed"
+    for ((i = 0; i < 300; i++)); do
+        writes+=(-c "pwrite -q $((8 * i))k 4k")
+    done
+    btrfs subvolume create "$MNT/volume" >/dev/null
+    xfs_io -f "${writes[@]}" "$MNT/volume/a"
+    sync -f "$MNT"
+    for option in --freed -so; do
+        [ "$(calls "$option" "$MNT/volume/a")" -eq 0 ]
+    done
+    # not on disk when the command begins
+    cp --reflink=always "$MNT/volume/a" "$MNT/b"
+    [ "$(calls -so "$MNT/volume/a")" -eq 300 ]
+    [ "$(calls --freed "$MNT/volume/a")" -eq 300 ]
+    freed "$MNT/volume/a"
+    expect_json .total.freed.freed_bytes 0
+    rm "$MNT/b"
+    settle "$MNT"
+    # the extents have one reference each, in blocks that both subvolumes have
+    btrfs subvolume snapshot "$MNT/volume" "$MNT/snapshot" >/dev/null
+    for option in --freed -so; do
+        [ "$(calls "$option" "$MNT/volume/a")" -eq 300 ]
+    done
+    freed "$MNT/volume/a"
+    expect_json .total.freed.freed_bytes 0
+    xfs_io -c 'pwrite -q 0 4k' "$MNT/volume/a"
+    sync -f "$MNT"
+    for option in --freed -so; do
+        [ "$(calls "$option" "$MNT/volume/a")" -eq 299 ]
+    done
+    freed "$MNT/volume/a"
+    expect_freed 4096 rm "$MNT/volume/a"
+}

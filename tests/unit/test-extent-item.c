@@ -85,6 +85,7 @@ static void test_sole_reference(void **state)
 	add_data_ref(&bytes, 5, 257, KIB(64), 3);
 	assert_int_equal(extent_item_parse(bytes.data, bytes.size, &item), 0);
 	assert_int_equal(item.ref_count, 3);
+	assert_int_equal(item.generation, 7);
 	assert_true(item.has_sole_ref);
 	assert_int_equal(item.sole_ref_count, 3);
 	assert_true(extent_item_belongs_to(&item, &own));
