@@ -94,9 +94,15 @@ static uint64_t figure_ns(enum judged judged, const struct latency *latency)
 	return 0;
 }
 
+/* Too few for the 99th percentile that is judged. */
+static bool are_few(const struct limits *limits, const struct latency *latency)
+{
+	return limits->judged == JUDGED_P99 && latency->count && latency->count < FSYNCS_MIN;
+}
+
 static void warn_of_few(const struct limits *limits, const struct latency *latency)
 {
-	if (limits->judged == JUDGED_P99 && latency->count && latency->count < FSYNCS_MIN)
+	if (are_few(limits, latency))
 		warning("the 99th percentile of %" PRIu64
 			" fsyncs is the slowest one: judge %d or more, or another figure",
 			latency->count, FSYNCS_MIN);
@@ -163,9 +169,13 @@ int limits_print_plugin(const struct limits *limits, const struct plugin_figures
 	int status = plugin_status(limits, value);
 
 	warn_of_few(limits, latency);
-	printf("LOG-STATS %s - %s of %" PRIu64 " fsyncs took %.3fms, %" PRIu64 " full commits |",
+	printf("LOG-STATS %s - %s of %" PRIu64 " fsyncs took %.3fms, %" PRIu64 " full commits",
 	       status_name(status), figures[limits->judged].name, latency->count, value,
 	       plugin->counts[FSYNC_FULL]);
+	/* Monitoring keeps nothing but standard output. */
+	if (are_few(limits, latency))
+		printf(", only %" PRIu64 " fsyncs: p99 is the slowest one", latency->count);
+	printf(" |");
 	for (size_t i = 0; i < FIGURE_COUNT; i++)
 		print_figure(limits, i, latency);
 	printf(" fsyncs=%" PRIu64 ";;;0;", latency->count);

@@ -326,6 +326,14 @@ commits_done() {
     [[ $stderr != *"is the slowest one"* ]] || fail "$stderr"
     run -0 --separate-stderr log_stats --files 10 --every 1 --check --max-ms 3600000 --judge max "$DIR"
     [[ $stderr != *"is the slowest one"* ]] || fail "$stderr"
+    # monitoring keeps standard output alone
+    run -0 --separate-stderr plugin --files 99 --every 1
+    [[ $output == "LOG-STATS OK - p99 of 99 fsyncs took "*" full commits, only 99 fsyncs: p99 is the slowest one | p99="* ]] ||
+        fail "$output"
+    run -0 --separate-stderr plugin --files 99 --every 1 --judge median
+    [[ $output != *" only "* ]] || fail "$output"
+    run -0 --separate-stderr plugin
+    [[ $output != *" only "* ]] || fail "$output"
 }
 
 plugin() {
