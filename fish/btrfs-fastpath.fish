@@ -223,8 +223,8 @@ complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l he
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l version -d 'Print the version'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -F
 
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l config -r -F -d 'Make the checks that FILE names (/usr/local/etc/btrfs-fastpath/collect.conf, if it exists)'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l output -r -F -d 'Replace FILE, or print with "-" (/var/lib/prometheus/node-exporter/btrfs-fastpath.prom)'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l config -r -F -d 'Make the checks that FILE names'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l output -r -F -d 'Replace FILE, or print with "-"'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l timeout -x -d 'End a check after SECONDS, 1 to 86400 (600)'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l format -x -a 'text json ndjson' -d 'Print a table (the default), JSON, or JSON with an object on each line'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is collect' -l log -x -a 'quiet default info verbose debug' -d 'Set by name how much is printed: quiet, default, info, verbose or debug'
