@@ -145,6 +145,7 @@ static int add_total(struct report *report, const struct nocow_sums *total, bool
 	file_report_begin_json_total(report->files);
 	json_sums(json, total);
 	json_add_known_uint(json, "alarm_count", report->verdicts, report->alarm_count);
+	json_add_known_uint(json, "unknown_count", report->verdicts, report->unknown_count);
 	json_end_object(json);
 	return 0;
 }

@@ -47,6 +47,8 @@ struct report {
 	uint32_t hints;
 	/* the number of files that --check found */
 	uint64_t alarm_count;
+	/* files of which --check could not tell */
+	uint64_t unknown_count;
 	/* text only: a row per file, and the ranges of the current file */
 	struct table *summary;
 	struct table *rows;

@@ -258,7 +258,9 @@ static void print_hints(const struct report *report)
 /* Whether --check found one of the files. */
 static enum verdict total_verdict(const struct report *report)
 {
-	return report->alarm_count ? VERDICT_COPIED : VERDICT_GOOD;
+	if (report->alarm_count)
+		return VERDICT_COPIED;
+	return report->unknown_count ? VERDICT_UNKNOWN : VERDICT_GOOD;
 }
 
 /* TOTAL is NULL where there is none. The rows are printed, so that what comes after them does. */

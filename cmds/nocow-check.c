@@ -435,6 +435,8 @@ static void count_file(struct scan *scan, const struct findings *findings)
 	report->hints |= 1u << nocow_hint_of(&findings->file, &findings->sums);
 	if (verdict_alarms(findings->verdict))
 		report->alarm_count++;
+	if (findings->verdict == VERDICT_UNKNOWN)
+		report->unknown_count++;
 	verdict_complain(&arguments->check, findings, arguments->global->sizes);
 	set_status(scan, findings->verdict);
 }

@@ -335,7 +335,10 @@ remove_reasons() {
     expect_json .total.alarm_count 1
     run -0 nocow_check_json "$MNT/cloned"
     expect_json '[."nocow-check"[0].alarm, .total.alarm_count] | tojson' '[null,null]'
+    run -1 --separate-stderr as_nobody "$MNT/program" nocow-check -q --check "$MNT/nocow" "$MNT/cow"
+    expect_line '.* unknown +.* +total'
     run -1 --separate-stderr as_nobody "$MNT/program" --format json nocow-check -q --check "$MNT/nocow"
+    expect_json '[.total.alarm_count, .total.unknown_count] | tojson' '[0,1]'
     expect_json '."nocow-check"[0].alarm' null
 }
 
