@@ -569,12 +569,15 @@ static void fill_folder(struct run *run)
 	}
 }
 
+/* Some monitoring programs take what comes on standard error for a failure. */
 static void announce(const struct run *run)
 {
 	const struct arguments *arguments = run->arguments;
 	CLEANUP_FREE char *path = folder_path(run, &run->folder);
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 
+	if (arguments->global->format == FORMAT_NAGIOS)
+		return;
 	warning("making %" PRIu64
 		" temporary empty files in %s, with an fsync after every %" PRIu64,
 		arguments->files, quoted, arguments->every);
@@ -677,15 +680,21 @@ static void print_figures(const struct run *run)
 	       format_time(c, latency_percentile(latency, 99)));
 }
 
+/* A few slow fsyncs can make the tenths and the line through all of them contradict each other. */
 static void print_growth(const struct run *run)
 {
+	uint64_t first_ns = trend_first_tenth(&run->trend), last_ns = trend_last_tenth(&run->trend);
 	int64_t slope = trend_slope(&run->trend, GROWTH_STEP);
 	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE], step[UNITS_TEXT_SIZE];
 
-	printf("Growth: %s in the first tenth, %s in the last; %s%s for each %d files\n",
-	       format_time(first, trend_first_tenth(&run->trend)),
-	       format_time(last, trend_last_tenth(&run->trend)), slope < 0 ? "-" : "+",
-	       format_time(step, slope < 0 ? -(uint64_t)slope : (uint64_t)slope), GROWTH_STEP);
+	printf("Growth: %s in the first tenth, %s in the last; ", format_time(first, first_ns),
+	       format_time(last, last_ns));
+	if ((slope > 0) == (last_ns > first_ns))
+		printf("%s%s a %d files\n", slope < 0 ? "-" : "+",
+		       format_time(step, slope < 0 ? -(uint64_t)slope : (uint64_t)slope),
+		       GROWTH_STEP);
+	else
+		puts("no clear growth");
 }
 
 static uint64_t milliseconds(uint64_t count)
