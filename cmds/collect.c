@@ -510,5 +510,11 @@ int collect_run(int argc, char **argv, struct global_options *global)
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;
-	return global->done ? STATUS_OK : collect(&arguments);
+	if (global->done)
+		return STATUS_OK;
+	if (global->json) {
+		error("collect writes metrics in Prometheus' own format");
+		return STATUS_ERROR;
+	}
+	return collect(&arguments);
 }

@@ -259,8 +259,9 @@ static const struct argp main_argp = {
 	.children = global_argp_children,
 	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
 	.doc = "Exercise btrfs' optimised paths on a real file system and report the time they take."
-	       "\vEach command has its own --help and its own manual page, btrfs-inspect-COMMAND(8) or "
-	       "btrfs-fastpath-COMMAND(8).",
+	       "\vEach command has its own --help and its own manual page: btrfs-inspect-COMMAND(8) for the "
+	       "first five, btrfs-fastpath-COMMAND(8) for the others. btrfs-fastpath-workflows(7) has "
+	       "questions of administrators, and the commands that answer them.",
 	.help_filter = help_filter,
 };
 

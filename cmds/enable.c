@@ -61,6 +61,10 @@ static void json_result(const char *command, enum json_style style)
 /* What an installation has left out. Returns whether all is there. */
 static bool check_targets(void)
 {
+	if (front_end_is_fixed && !front_end_is_enabled()) {
+		error_path("is not installed:", front_end_path, 0);
+		return false;
+	}
 	for (size_t i = 0; i < front_end_link_count; i++) {
 		const char *target = front_end_links[i].target;
 		struct stat status;
@@ -150,7 +154,6 @@ int enable_run(int argc, char **argv, struct global_options *global)
 		return STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
-	/* There are no links where the front end is fixed. */
 	if (!check_targets() || make_links_undisturbed() < 0)
 		return STATUS_ERROR;
 	tell_enabled(global);

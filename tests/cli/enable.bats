@@ -202,3 +202,14 @@ completed() {
     run -0 "$FRONT_END" inspect --help
     [[ $output != *" enable "* ]]
 }
+
+@test "a front end that is not installed is not said to be enabled" {
+    run --separate-stderr "$FASTPATH" enable
+    if [ "$status" -eq 0 ]; then
+        # of a program that was installed
+        [ -x "$LINK" ]
+        "$FASTPATH" -q disable
+    else
+        [[ $stderr == "ERROR: is not installed: '/"*"/btrfs'" ]]
+    fi
+}
