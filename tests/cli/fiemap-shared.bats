@@ -574,8 +574,11 @@ $line
     mount --bind "$MNT" "$MNT/within/bound"
     mount -t tmpfs none "$MNT/within/other"
     echo other >"$MNT/within/other/file"
-    run -0 fiemap_shared_json -r "$MNT/within"
+    run -0 --separate-stderr fiemap_shared_json -r "$MNT/within"
     expect_json '.["fiemap-shared"] | map(.path) | tojson' "[\"$MNT/within/mine\"]"
+    # The other one is of another file system.
+    expect_json .total.skipped_mount_count 1
+    [[ $stderr == "WARNING: "*mount* ]]
     run -0 fiemap_shared_json -r "$MNT/within/bound"
     expect_json "[.[\"fiemap-shared\"][] | select(.path == \"$MNT/within/bound/file\")] | length" 1
 }
