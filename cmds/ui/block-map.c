@@ -177,11 +177,18 @@ void block_map_print(const struct block_map *map, FILE *stream, bool colour)
 
 /* -- several files -- */
 
+/* Blocks of one kind that follow each other. */
+struct block_run {
+	uint32_t block_count;
+	uint32_t kind;
+};
+
 struct kept_map {
 	char *path;
 	uint64_t length;
 	size_t width;
-	unsigned char kinds[];
+	size_t run_count;
+	struct block_run runs[];
 };
 
 struct block_maps {
@@ -224,10 +231,30 @@ void block_maps_free(struct block_maps *maps)
 	free(maps);
 }
 
-/* A byte a block. Returns NULL without memory. */
+static size_t count_runs(const struct block_map *map)
+{
+	size_t count = 0, last = SIZE_MAX;
+
+	for (size_t block = 0; block < map->width; block++) {
+		size_t kind = kind_of_block(map, block);
+
+		count += kind != last;
+		last = kind;
+	}
+	return count;
+}
+
+static void keep_block(struct kept_map *kept, uint32_t kind)
+{
+	if (!kept->run_count || kept->runs[kept->run_count - 1].kind != kind)
+		kept->runs[kept->run_count++] = (struct block_run){ .kind = kind };
+	kept->runs[kept->run_count - 1].block_count++;
+}
+
+/* Of a file with few extents little, however large the map. Returns NULL without memory. */
 static struct kept_map *keep(const struct block_map *map, const char *path)
 {
-	struct kept_map *kept = malloc(sizeof(*kept) + map->width);
+	struct kept_map *kept = malloc(sizeof(*kept) + count_runs(map) * sizeof(kept->runs[0]));
 
 	if (!kept)
 		return NULL;
@@ -238,8 +265,9 @@ static struct kept_map *keep(const struct block_map *map, const char *path)
 	}
 	kept->length = map->range.length;
 	kept->width = map->width;
+	kept->run_count = 0;
 	for (size_t block = 0; block < map->width; block++)
-		kept->kinds[block] = kind_of_block(map, block);
+		keep_block(kept, kind_of_block(map, block));
 	return kept;
 }
 
@@ -273,12 +301,13 @@ void block_maps_add(struct block_maps *maps, const char *path, const struct bloc
 		maps->longest = kept->length;
 }
 
-/* On the scale of the longest: each of the file's own blocks is a range of one kind. */
+/* On the scale of the longest: each run of the file's own blocks is a range of one kind. */
 static int print_kept(const struct block_maps *maps, const struct kept_map *kept, FILE *stream,
 		      bool colour)
 {
 	CLEANUP(block_map_freep) struct block_map *map = NULL;
 	const struct block_map own = { .range.length = kept->length, .width = kept->width };
+	size_t block = 0;
 	int ret;
 
 	ret = block_map_new(&map, maps->kinds, maps->kind_count,
@@ -286,12 +315,15 @@ static int print_kept(const struct block_maps *maps, const struct kept_map *kept
 	if (ret < 0)
 		return ret;
 	map->end = kept->length;
-	for (size_t block = 0; block < kept->width; block++) {
-		uint64_t start = block_start(&own, block), end = block_start(&own, block + 1);
+	for (size_t i = 0; i < kept->run_count; i++) {
+		const struct block_run *run = &kept->runs[i];
+		uint64_t start = block_start(&own, block);
 
-		if (kept->kinds[block])
-			block_map_add(map, kept->kinds[block],
-				      (struct byte_range){ start, end - start });
+		block += run->block_count;
+		if (run->kind)
+			block_map_add(map, run->kind,
+				      (struct byte_range){ start,
+							   block_start(&own, block) - start });
 	}
 	print_blocks(map, stream, colour);
 	return 0;
