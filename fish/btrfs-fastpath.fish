@@ -151,7 +151,7 @@ complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l max-copied -x
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l sync -d 'Write back the data of each file first'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -s s -l summary -l summarize -d 'Print only the sums of all files, a row for each reason'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l engine -x -a 'fio builtin' -d 'Choose the program that writes (fio if it is installed)'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l exercise -x -a '(__fish_complete_directories)' -d 'Write to an unnamed scratch file in DIR'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l exercise -x -a '(__fish_complete_directories (commandline -ct | string replace -r -- \'^--[^=]*=\' \'\'))' -d 'Write to an unnamed scratch file in DIR'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l scratch -x -a 'prealloc nocow' -d 'The kind of scratch file: preallocated (the default; each block is written at most once), or NOCOW'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l seconds -x -d 'Write for N seconds (10)'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l size -x -d 'The size of the scratch file (256M)'
@@ -180,10 +180,10 @@ complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -l version -d 'P
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is nocow-check' -F
 
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l compressed-data -d 'Send compressed data as it is on disk; needs protocol 2'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -s c -l clone-src -x -a '(__fish_complete_directories)' -d 'Send a reference instead of data that this snapshot also has; can be given several times'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -s c -l clone-src -x -a '(__fish_complete_directories (commandline -ct | string replace -r -- \'^--[^=]*=\' \'\'))' -d 'Send a reference instead of data that this snapshot also has; can be given several times'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l data -d 'Send the file data, too, which has to be read from disk'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l proto -x -a '0 1 2 3' -d 'Use protocol N (1); 0 is the newest of the kernel'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -s p -l parent -x -a '(__fish_complete_directories)' -d 'Send only the changes since this snapshot'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -s p -l parent -x -a '(__fish_complete_directories (commandline -ct | string replace -r -- \'^--[^=]*=\' \'\'))' -d 'Send only the changes since this snapshot'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l decode -r -F -d 'Read a stream from FILE (-: standard input) instead of sending'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l estimate -d 'Print only the size of the stream with data, and with -p also that of a full one'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l plot -r -F -d 'Also draw the rate of the stream and the reads in flight in the first pass, by gnuplot, into a new FILE in SVG'
@@ -212,7 +212,7 @@ complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -l version -d 'Pr
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is send-reada' -F
 
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l check -d 'Exit with status 64 if a feature is absent'
-complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l measure -x -a '(__fish_complete_directories)' -d 'Also measure the features, with temporary files in DIR on btrfs'
+complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l measure -x -a '(__fish_complete_directories (commandline -ct | string replace -r -- \'^--[^=]*=\' \'\'))' -d 'Also measure the features, with temporary files in DIR on btrfs'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l format -x -a 'text json ndjson openmetrics' -d 'Print a table (the default), JSON, or JSON with an object on each line'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -l log -x -a 'quiet default info verbose debug' -d 'Set by name how much is printed: quiet, default, info, verbose or debug'
 complete -c btrfs-fastpath -n '__btrfs_fastpath_is status fastpath-status' -s q -l quiet -d 'Print no warnings, notes or progress'

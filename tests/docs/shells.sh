@@ -8,6 +8,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 mkdir -p "$scratch/home" "$scratch/files" "$scratch/config/fish/completions"
+mkdir "$scratch/files/folder"
 touch "$scratch/files/data.img"
 cp "$top_srcdir/fish/btrfs-fastpath.fish" "$scratch/config/fish/completions/"
 # Words are completed in a folder of files.
@@ -84,5 +85,9 @@ for shell in zsh fish; do
 	expect $shell 'btrfs-fastpath nocow-check --engine=' builtin fio
 	expect $shell 'btrfs-fastpath log-stats --judge=m' max mean median
 	expect $shell 'btrfs-fastpath log-stats --json-samples=da' data.img
+	case $shell in
+	zsh) expect zsh 'btrfs-fastpath status --measure=fo' folder ;;
+	fish) expect fish 'btrfs-fastpath status --measure=fo' folder/ ;;
+	esac
 done
 finish
