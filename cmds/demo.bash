@@ -47,27 +47,38 @@ require_safe() {
 folder=
 mount_dir=
 
+# In DIR.
+remove_folder() {
+    local subvolume
+
+    for subvolume in "$folder/data" "$folder/snapshot"; do
+        if [ -e "$subvolume" ]; then
+            btrfs subvolume delete "$subvolume" >/dev/null || return
+        fi
+    done
+    rmdir "$folder"
+}
+
+# With all that is in it: on a disk that is full, the btrfs in the image is read-only by now, and nothing in it can be deleted.
+remove_image() {
+    if mountpoint -q "$mount_dir/mnt"; then
+        umount "$mount_dir/mnt" || return
+    fi
+    rm -rf "$mount_dir"
+}
+
 clean_up() {
-    local status=$? subvolume
+    local status=$?
 
     trap '' INT TERM HUP
     cd /
     if [ "$status" -ne 0 ]; then
-        echo "ERROR: stopped half way, cleaning up" >&2
-    fi
-    if [ -n "$folder" ]; then
-        for subvolume in "$folder/data" "$folder/snapshot"; do
-            if [ -e "$subvolume" ]; then
-                btrfs subvolume delete "$subvolume" >/dev/null
-            fi
-        done
-        rmdir "$folder"
+        echo "ERROR: stopped half way, cleaning up" >&2 || true
     fi
     if [ -n "$mount_dir" ]; then
-        if mountpoint -q "$mount_dir/mnt"; then
-            umount "$mount_dir/mnt"
-        fi
-        rm -rf "$mount_dir"
+        remove_image || die "left behind: '$mount_dir'"
+    elif [ -n "$folder" ]; then
+        remove_folder || die "left behind: '$folder'"
     fi
 }
 

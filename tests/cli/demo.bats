@@ -67,6 +67,17 @@ expect_nothing_left() {
     done
 }
 
+# The btrfs in the image is read-only after errors of writing.
+@test "demo on a disk that gets full leaves nothing" {
+    mount -t tmpfs -o size=120m,mode=755 tmpfs "$PLACE"
+    TMPDIR=$PLACE run -1 demo
+    expect_line 'ERROR: stopped half way, cleaning up'
+    left=$(ls -A "$PLACE")
+    grep -F "$PLACE/" /proc/mounts | cut -d ' ' -f 2 | xargs -r umount
+    umount "$PLACE"
+    [ -z "$left" ] || fail "left behind: $left"
+}
+
 @test "demo in a directory that is not safe, or no directory at all" {
     chmod 777 "$PLACE"
     mkdir -m 755 "$PLACE/within"
