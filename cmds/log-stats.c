@@ -952,7 +952,6 @@ static void run_exercise(struct run *run)
 		progress_clear();
 	}
 	finish_samples(run);
-	finish_plot(run);
 	check_limit(run);
 	report(run);
 }
@@ -973,6 +972,7 @@ static void flush_output(struct run *run)
 static int exercise_and_report(const struct arguments *arguments)
 {
 	CLEANUP_FREE struct run *run = calloc(1, sizeof(*run));
+	int signal;
 
 	if (!run) {
 		error("out of memory");
@@ -985,7 +985,13 @@ static int exercise_and_report(const struct arguments *arguments)
 	run_exercise(run);
 	close_fd(&run->directory_fd);
 	flush_output(run);
+	/* There is nothing left to clean up: another signal ends a gnuplot that hangs, too. */
+	signal = interrupts_pending(&run->interrupts);
+	interrupts_forget(&run->interrupts);
 	interrupts_release(&run->interrupts);
+	finish_plot(run);
+	if (signal)
+		raise(signal);
 	return run->status;
 }
 

@@ -26,6 +26,7 @@
 #include "ui/json.h"
 #include "ui/message.h"
 #include "ui/progress.h"
+#include "ui/standard-files.h"
 
 #define PASSES_MAX 1000
 #define TOP_MAX 1000
@@ -591,6 +592,9 @@ static int run_report(struct send_report *report, struct arguments *arguments)
 		ret = -ENOMEM;
 	if (ret == -ENOMEM)
 		error("out of memory");
+	/* Whatever becomes of gnuplot. */
+	if (report->plot && fflush(stdout))
+		standard_output_failed(errno);
 	if (finish_plot(report, arguments, ret == 0) < 0)
 		ret = -1;
 	send_reading_free(&report->reading);
@@ -608,12 +612,14 @@ static int run(struct arguments *arguments)
 	int status = STATUS_ERROR;
 
 	report.passes = calloc(report.pass_count, sizeof(*report.passes));
-	if (!report.passes)
+	if (!report.passes) {
 		error("out of memory");
-	else if (prepare_plot(&report, arguments) < 0)
+	} else if (prepare_plot(&report, arguments) < 0) {
+		print(&report, arguments, false);
 		finish_plot(&report, arguments, false);
-	else
+	} else {
 		status = run_report(&report, arguments);
+	}
 	free(report.passes);
 	return status;
 }

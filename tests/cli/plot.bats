@@ -175,6 +175,30 @@ gnuplot_that() {
     expect_no_plot
 }
 
+@test "a gnuplot that hangs: the report is there, and a signal ends the command" {
+    gnuplot_that 'exec sleep 60'
+    for command in "log-stats --files 100 --every 10 $DIR" "send-reada $MNT/snapshot"; do
+        # shellcheck disable=SC2086 # a command and its arguments
+        "$FASTPATH" -q $command --plot "$PLOT" >"$BATS_TEST_TMPDIR/output" 3>&- &
+        pid=$!
+        for _ in {1..200}; do
+            [ ! -s "$BATS_TEST_TMPDIR/output" ] || break
+            sleep 0.05
+        done
+        [ -s "$BATS_TEST_TMPDIR/output" ] || { kill -KILL "$pid"; fail "no report: $command"; }
+        kill -TERM "$pid"
+        for _ in {1..200}; do
+            kill -0 "$pid" 2>/dev/null || break
+            sleep 0.05
+        done
+        ! kill -KILL "$pid" 2>/dev/null || fail "SIGTERM did not end it: $command"
+        status=0
+        wait "$pid" || status=$?
+        [ "$status" -eq 143 ]
+        expect_no_plot
+    done
+}
+
 @test "a gnuplot that draws nothing, or is killed" {
     gnuplot_that 'exit 0'
     run -1 --separate-stderr log_stats --files 100 --every 10 --plot "$PLOT" "$DIR"
