@@ -290,13 +290,6 @@ static int end_owner_summary(struct report *report)
 	return 0;
 }
 
-/* Maps are for the eye. */
-static int skip_maps(struct report *report)
-{
-	(void)report;
-	return 0;
-}
-
 const struct report_ops fiemap_shared_json = {
 	.open = open_report,
 	.close = nothing,
@@ -324,5 +317,4 @@ const struct report_ops fiemap_shared_json = {
 	.begin_owner_summary = begin_owner_summary,
 	.subvolume = add_subvolume,
 	.end_owner_summary = end_owner_summary,
-	.maps = skip_maps,
 };

@@ -129,7 +129,7 @@ struct report_ops {
 			 const struct owner_name *name);
 	int (*end_owner_summary)(struct report *report);
 
-	/* at the end, of all files */
+	/* at the end, of all files; NULL if it draws none */
 	int (*maps)(struct report *report);
 };
 

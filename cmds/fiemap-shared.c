@@ -703,7 +703,7 @@ static int report_maps(void *data)
 	struct scan *scan = data;
 	struct report *report = &scan->report;
 
-	return report->ops->maps(report);
+	return report->ops->maps ? report->ops->maps(report) : 0;
 }
 
 static const struct file_report_ops summaries_ops = {

@@ -8,7 +8,8 @@
 void log_stats_plot_add(struct log_stats_plot *plot, enum fsync_kind kind, uint64_t files,
 			uint64_t nanoseconds)
 {
-	binned_series_add(&plot->kinds[kind], files, nanoseconds);
+	if (plot->plot.path)
+		binned_series_add(&plot->kinds[kind], files, nanoseconds);
 }
 
 /* Colours that are told apart also by who is colour-blind. */

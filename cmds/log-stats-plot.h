@@ -12,6 +12,7 @@ struct log_stats_plot {
 	struct binned_series kinds[FSYNC_KINDS];
 };
 
+/* Add an fsync, if a plot is open. */
 void log_stats_plot_add(struct log_stats_plot *plot, enum fsync_kind kind, uint64_t files,
 			uint64_t nanoseconds);
 

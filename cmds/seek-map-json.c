@@ -248,13 +248,6 @@ static int add_total(struct report *report, const struct sums *total)
 	return 0;
 }
 
-/* Maps are for the eye. */
-static int skip_maps(struct report *report)
-{
-	(void)report;
-	return 0;
-}
-
 const struct report_ops seek_map_json = {
 	.open = open_report,
 	.close = nothing,
@@ -276,5 +269,4 @@ const struct report_ops seek_map_json = {
 	.failed = failed,
 	.end_file = end_file,
 	.total = add_total,
-	.maps = skip_maps,
 };

@@ -189,13 +189,6 @@ static int add_total(struct report *report, const struct sums *total)
 	return 0;
 }
 
-/* Maps are for the eye. */
-static int skip_maps(struct report *report)
-{
-	(void)report;
-	return 0;
-}
-
 const struct report_ops seek_map_metrics = {
 	.open = open_report,
 	.close = nothing,
@@ -213,5 +206,4 @@ const struct report_ops seek_map_metrics = {
 	.failed = skip_failure,
 	.end_file = nothing,
 	.total = add_total,
-	.maps = skip_maps,
 };

@@ -147,7 +147,7 @@ struct report_ops {
 	void (*end_file)(struct report *report);
 
 	int (*total)(struct report *report, const struct sums *total);
-	/* at the end, of all files */
+	/* at the end, of all files; NULL if it draws none */
 	int (*maps)(struct report *report);
 };
 
