@@ -20,6 +20,7 @@
 #include "fs/mounted-filesystems.h"
 #include "ui/kernel-metrics.h"
 #include "ui/message.h"
+#include "ui/new-file-error.h"
 #include "ui/metrics.h"
 #include "ui/quoted-name.h"
 #include "ui/standard-files.h"
@@ -462,10 +463,8 @@ static void replace_file(struct run *run, const char *path)
 
 	interrupts_hold(&interrupts);
 	ret = write_to_file(run, path);
-	if (ret == -EXDEV)
-		error_path("the path has a symbolic link of another user:", path, 0);
-	else if (ret < 0)
-		error_path("cannot write to", path, ret);
+	if (ret < 0)
+		new_file_error("cannot write to", path, ret);
 	if (ret < 0)
 		run->status = STATUS_ERROR;
 	interrupts_release(&interrupts);

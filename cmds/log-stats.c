@@ -30,6 +30,7 @@
 #include "ui/json.h"
 #include "ui/leftover.h"
 #include "ui/message.h"
+#include "ui/new-file-error.h"
 #include "ui/progress.h"
 #include "ui/quoted-name.h"
 #include "ui/standard-files.h"
@@ -839,13 +840,11 @@ static int prepare_samples(struct run *run)
 	if (!path)
 		return 0;
 	ret = new_file_open(path, &run->samples);
-	if (ret == -EXDEV) {
-		error_path("the path has a symbolic link of another user:", path, 0);
-		note_failure(run, -EACCES);
-	} else if (ret < 0) {
-		failed(run, "cannot create", path, ret);
-	}
-	return ret < 0 ? -1 : 0;
+	if (ret == 0)
+		return 0;
+	new_file_error("cannot create", path, ret);
+	note_failure(run, ret == -EXDEV ? -EACCES : ret);
+	return -1;
 }
 
 static void finish_samples(struct run *run)

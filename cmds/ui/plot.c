@@ -14,6 +14,7 @@
 #include "base/new-file.h"
 #include "ui/leftover.h"
 #include "ui/message.h"
+#include "ui/new-file-error.h"
 #include "ui/plot.h"
 
 /* Names are no markup, and the background is the same on each page that shows the picture. */
@@ -53,10 +54,8 @@ static int open_file(struct new_file *file, const char *path)
 {
 	int ret = new_file_open(path, file);
 
-	if (ret == -EXDEV)
-		error_path("the path has a symbolic link of another user:", path, 0);
-	else if (ret < 0)
-		error_path("cannot create", path, ret);
+	if (ret < 0)
+		new_file_error("cannot create", path, ret);
 	return ret < 0 ? -1 : 0;
 }
 
