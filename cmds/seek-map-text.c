@@ -237,6 +237,8 @@ static void print_seek_cache(const struct verdict *verdict)
 		return;
 	else if (status->state == FEATURE_UNKNOWN)
 		puts("Seek-cache: unknown; see btrfs-fastpath status --measure");
+	else if (status->state == FEATURE_IMPROVED)
+		puts("Seek-cache: improved; it does not help here");
 	else if (status->evidence == FEATURE_BY_LIST)
 		puts("Seek-cache: present; it does not help here");
 	else

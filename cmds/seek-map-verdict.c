@@ -28,7 +28,7 @@ enum seek_help verdict_help(const struct verdict *verdict)
 
 	if (state == SEEK_INCONCLUSIVE || verdict->seek_cache.state == FEATURE_UNKNOWN)
 		return SEEK_HELP_UNKNOWN;
-	if (verdict->seek_cache.state == FEATURE_PRESENT)
+	if (feature_state_is_present(verdict->seek_cache.state))
 		return SEEK_HELP_NO;
 	/* Without it a file that is fast can be slow after it was read or written. */
 	return state == SEEK_SLOW ? SEEK_HELP_YES : SEEK_HELP_UNKNOWN;

@@ -329,8 +329,8 @@ static const char *explain(char text[EVIDENCE_TEXT_SIZE], const struct feature_s
 		snprintf(text, EVIDENCE_TEXT_SIZE, "kernel symbol %s", status->symbol);
 		return text;
 	case FEATURE_BY_LIST:
-		return status->state == FEATURE_PRESENT ? "listed by the kernel" :
-							  "not listed by the kernel";
+		return feature_state_is_present(status->state) ? "listed by the kernel" :
+								 "not listed by the kernel";
 	}
 	return "no evidence";
 }

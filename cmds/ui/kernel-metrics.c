@@ -28,7 +28,7 @@ void kernel_metrics_features(struct metrics *metrics, const char *release,
 
 		if (statuses[i].state != FEATURE_UNKNOWN)
 			metrics_add(metrics, &present_metric, labels,
-				    statuses[i].state == FEATURE_PRESENT);
+				    feature_state_is_present(statuses[i].state));
 	}
 }
 

@@ -9,17 +9,6 @@
 #include "base/cleanup.h"
 #include "probe/feature-status.h"
 
-const char *feature_state_name(enum feature_state state)
-{
-	static const char *const names[] = {
-		[FEATURE_UNKNOWN] = "unknown",
-		[FEATURE_ABSENT] = "absent",
-		[FEATURE_PRESENT] = "present",
-	};
-
-	return names[state];
-}
-
 void feature_status_of_release(const char *release,
 			       struct feature_status ret_statuses[FEATURE_COUNT])
 {
@@ -51,6 +40,14 @@ static int open_below(const char *root, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Of several symbols of a feature the one that tells the most counts. */
+static void add_symbol(struct feature_status *status, const struct feature_symbol *symbol)
+{
+	if (status->evidence == FEATURE_BY_SYMBOL && status->state > symbol->state)
+		return;
+	*status = (struct feature_status){ symbol->state, FEATURE_BY_SYMBOL, symbol->name };
+}
+
 /* Symbols are many: they pass line by line. */
 static void read_symbols(const char *root, struct feature_status *statuses)
 {
@@ -65,13 +62,10 @@ static void read_symbols(const char *root, struct feature_status *statuses)
 		return;
 	}
 	while ((size = getline(&line, &room, file)) > 0) {
-		const char *symbol;
-		feature_set set = feature_symbol_parse(line, size, &symbol);
+		const struct feature_symbol *symbol = feature_symbol_parse(line, size);
 
-		for (size_t i = 0; i < FEATURE_COUNT; i++)
-			if (set & 1U << i)
-				statuses[i] = (struct feature_status){ FEATURE_PRESENT,
-								       FEATURE_BY_SYMBOL, symbol };
+		if (symbol)
+			add_symbol(&statuses[symbol->feature], symbol);
 	}
 	fclose(file);
 }
@@ -82,18 +76,15 @@ static void read_list(const char *root, struct feature_status *statuses)
 	CLEANUP_CLOSE int fd = open_below(root, "/sys/fs/btrfs/features/fastpath");
 	/* sysfs gives at most a page */
 	char text[4096];
-	feature_set set;
+	enum feature_state states[FEATURE_COUNT];
 	ssize_t size;
 
 	size = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	if (size < 0)
 		return;
-	set = feature_list_parse(text, size);
+	feature_list_parse(text, size, states);
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		statuses[i] = (struct feature_status){
-			.state = set & 1U << i ? FEATURE_PRESENT : FEATURE_ABSENT,
-			.evidence = FEATURE_BY_LIST,
-		};
+		statuses[i] = (struct feature_status){ states[i], FEATURE_BY_LIST, NULL };
 }
 
 void feature_status_read(const char *root, const char *release,
@@ -109,7 +100,7 @@ bool feature_status_measured(struct feature_status *status, enum feature_state s
 	if (state == FEATURE_UNKNOWN)
 		return false;
 	if (status->evidence > FEATURE_BY_MEASURE)
-		return status->state != state;
+		return feature_state_is_present(status->state) != feature_state_is_present(state);
 	*status = (struct feature_status){ .state = state, .evidence = FEATURE_BY_MEASURE };
 	return false;
 }

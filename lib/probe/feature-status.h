@@ -6,8 +6,6 @@
 
 #include "probe/feature.h"
 
-enum feature_state { FEATURE_UNKNOWN, FEATURE_ABSENT, FEATURE_PRESENT };
-
 /* The evidence for a state. Better evidence has a greater value. */
 enum feature_evidence {
 	FEATURE_BY_NOTHING,
@@ -28,9 +26,6 @@ struct feature_status {
 	const char *symbol;
 };
 
-/* "unknown", "absent" or "present" */
-const char *feature_state_name(enum feature_state state);
-
 /* The features of mainline's RELEASE, which has the form of uname(2). */
 void feature_status_of_release(const char *release,
 			       struct feature_status ret_statuses[FEATURE_COUNT]);
@@ -45,7 +40,8 @@ void feature_status_read(const char *root, const char *release,
 
 /*
  * Add the measured STATE to the evidence; FEATURE_UNKNOWN is ignored.
- * Returns whether better evidence contradicts it; then STATUS is not changed.
+ * Better evidence is kept. Returns whether it contradicts the measured state: one of them says that
+ * the feature is absent, and the other one that it is not.
  */
 bool feature_status_measured(struct feature_status *status, enum feature_state state);
 

@@ -36,7 +36,9 @@ NR == FNR && !($1 in known) {
 }
 
 NR != FNR {
-	printf " \\\n\tSYMBOL(%s, \"%s\")", identifier($1), $2
+	split($1, word, ":")
+	state = word[2] == "" ? "present" : word[2]
+	printf " \\\n\tSYMBOL(%s, %s, \"%s\")", identifier(word[1]), toupper(state), $2
 }
 
 END { print "" }

@@ -2,6 +2,7 @@
 #ifndef FASTPATH_FEATURE_H
 #define FASTPATH_FEATURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/kernel-release.h"
@@ -23,22 +24,42 @@ struct feature {
 
 extern const struct feature features[FEATURE_COUNT];
 
-/* A set of features: bit 1 << id for each. */
-typedef unsigned int feature_set;
+/* Whether a kernel has a feature. A state with a greater value includes those before it. */
+enum feature_state {
+	FEATURE_UNKNOWN,
+	FEATURE_ABSENT,
+	FEATURE_PRESENT,
+	/* the kernel would have it without this package's patches, and they make it faster */
+	FEATURE_IMPROVED,
+};
+
+/* "unknown", "absent", "present" or "improved" */
+const char *feature_state_name(enum feature_state state);
+
+/* Whether a kernel with this STATE has the feature. */
+bool feature_state_is_present(enum feature_state state);
 
 /*
- * The features named in the SIZE bytes of TEXT, which has names separated by white space. Other
- * names are ignored.
+ * The states of all features by the SIZE bytes of TEXT, which has words separated by white space: a
+ * feature's name if the kernel has it, and "NAME:improved" if the patches improve it. Other words
+ * are ignored, and a feature without a word is absent.
  * Rests on /sys/fs/btrfs/features/fastpath, which patched kernels have.
  */
-feature_set feature_list_parse(const char *text, size_t size);
+void feature_list_parse(const char *text, size_t size,
+			enum feature_state ret_states[FEATURE_COUNT]);
+
+/* A symbol of the kernel that exists only if a feature has a certain state. */
+struct feature_symbol {
+	enum feature_id feature;
+	/* present or improved */
+	enum feature_state state;
+	const char *name;
+};
 
 /*
- * The features that the SIZE bytes of LINE prove. LINE is a line of /proc/kallsyms, and the proof
- * is a symbol that exists only with the feature. The compiler can remove a symbol, so a missing
- * symbol proves nothing.
- * *RET_SYMBOL is its name, if there is one.
+ * The symbol in the SIZE bytes of LINE, a line of /proc/kallsyms; NULL if it proves nothing. The
+ * compiler can remove a symbol, so a missing symbol proves nothing either.
  */
-feature_set feature_symbol_parse(const char *line, size_t size, const char **ret_symbol);
+const struct feature_symbol *feature_symbol_parse(const char *line, size_t size);
 
 #endif

@@ -130,10 +130,18 @@ value() {
     run -0 openmetrics status "$MNT"
     expect_sample info btrfs_fastpath_kernel_info "release=$(uname -r)" 1
     features=$(json_of '.status.features[] | select(.state != "unknown") |
-        "gauge btrfs_fastpath_feature_present {feature=\(.feature)} \(if .state == "present" then 1 else 0 end)"' status)
+        "gauge btrfs_fastpath_feature_present {feature=\(.feature)} \(if .state == "absent" then 0 else 1 end)"' status)
     [ "$(grep btrfs_fastpath_feature_present <<<"$output")" = "$features" ]
     [ ! -e "/sys/fs/btrfs/$uuid/commit_stats" ] || expect_sample counter btrfs_fastpath_commits_total "uuid=$uuid" \
         "$(awk '$1 == "commits" { print $2 }' "/sys/fs/btrfs/$uuid/commit_stats")"
+}
+
+@test "status: an improved feature is present" {
+    run -0 with_feature_list "log-dir log-dir:improved seek-cache" "$FASTPATH" --format openmetrics status
+    output=$("$BATS_TEST_DIRNAME/read-openmetrics" openmetrics <<<"$output")
+    expect_sample gauge btrfs_fastpath_feature_present feature=log-dir 1
+    expect_sample gauge btrfs_fastpath_feature_present feature=seek-cache 1
+    expect_sample gauge btrfs_fastpath_feature_present feature=nocow-csum 0
 }
 
 @test "a command without metrics says so" {

@@ -105,6 +105,16 @@ without_proc() {
     unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
 }
 
+# with_feature_list LIST COMMAND...: as on a kernel that lists its features
+with_feature_list() {
+    # shellcheck disable=SC2016 # for the other shell
+    unshare --mount sh -c 'mount -t tmpfs none /sys/fs/btrfs/features &&
+        printf "%s\n" "$1" >/sys/fs/btrfs/features/fastpath && shift && exec "$@"' sh "$@"
+}
+
+# What a kernel lists that has all features, and three of them improved
+IMPROVED_LIST="fiemap-leaf seek-cache log-dir send-reada nocow-csum fiemap-leaf:improved seek-cache:improved log-dir:improved"
+
 # ended PID: before too long
 ended() {
     local attempt

@@ -420,7 +420,7 @@ judged() {
         and ([.call_ns, .start_call_ns, .end_call_ns] | all(. > 0))' true
     expect_json '.["seek-map"][0].verdict | if .growth_percent.low > 400 then "slow"
         elif .growth_percent.low >= 25 and .growth_percent.high < 200 then "fine" else "inconclusive" end' "$state"
-    expect_json '.["seek-map"][0].verdict.seek_cache | IN("present", "absent", "unknown")' true
+    expect_json '.["seek-map"][0].verdict.seek_cache | IN("present", "improved", "absent", "unknown")' true
 }
 
 VERDICT="(a call costs $TIME and does not grow with the file: not the kernel's seek problem"
@@ -483,6 +483,15 @@ on_release() {
     expect_line 'Seek-cache: unknown; see btrfs-fastpath status --measure'
     on_release nonsense --format json
     expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["unknown",null]'
+
+    # what a kernel that lists its features says of itself is known on every release
+    run -0 with_feature_list "$IMPROVED_LIST" "$top_builddir/tests/cli/other-release-seek-map" seek-map -s --verdict "$MNT/quarters"
+    expect_line 'Seek-cache: improved; it does not help here'
+    run -0 with_feature_list "$IMPROVED_LIST" "$top_builddir/tests/cli/other-release-seek-map" --format json seek-map -s --verdict \
+        "$MNT/quarters"
+    expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["improved",false]'
+    run -0 with_feature_list seek-cache "$top_builddir/tests/cli/other-release-seek-map" seek-map -s --verdict "$MNT/quarters"
+    expect_line 'Seek-cache: present; it does not help here'
 
     # equally slow everywhere, so that no noise counts
     export SEEK_LIE=slow-at-all:1:9999

@@ -69,6 +69,32 @@ status_json() {
     fi
 }
 
+@test "what the kernel's list tells, improved features too" {
+    run -0 --separate-stderr with_feature_list "$IMPROVED_LIST something:improved" "$FASTPATH" --format json status --check
+    expect_json '[.status.features[].state] | join(" ")' "improved improved improved present present"
+    expect_json '[.status.features[].evidence] | unique | join(" ")' feature-list
+    run -0 --separate-stderr with_feature_list "$IMPROVED_LIST" "$FASTPATH" --format ndjson status
+    [ "$(jq -r '[.status.features[].state] | unique | join(" ")' <<<"$output")" = "improved present" ] || fail "$output"
+    run -0 --separate-stderr with_feature_list "$IMPROVED_LIST" "$FASTPATH" status
+    expect_line 'log-dir +improved +6[.]4 +listed by the kernel'
+    expect_line 'nocow-csum +present +6[.]10 +listed by the kernel'
+
+    run -64 --separate-stderr with_feature_list "log-dir log-dir:improved seek-cache" "$FASTPATH" status --check
+    expect_line 'log-dir +improved +6[.]4 +listed by the kernel'
+    expect_line 'seek-cache +present +6[.]2 +listed by the kernel'
+    expect_line 'nocow-csum +absent +6[.]10 +not listed by the kernel'
+}
+
+@test "the script of the source tree tells the same of a list" {
+    local list states
+
+    for list in "$IMPROVED_LIST" "log-dir log-dir:improved seek-cache log-dir:faster" "log-dir:improved" "xlog-dir:improved"; do
+        states=$(with_feature_list "$list" "$FASTPATH" --format json status | jq -r '.status.features[] | .feature + " " + .state')
+        [ "$(with_feature_list "$list" "$top_srcdir/kernel/scripts/status" --kernel |
+            awk -F '\t' 'NF == 4 && $1 != "Feature" { print $1, $2 }')" = "$states" ] || fail "$list:" "$states"
+    done
+}
+
 # with_uname26 COMMAND...: with the release of a kernel of the past
 with_uname26() {
     setarch --uname-2.6 "$@"
@@ -116,7 +142,7 @@ with_release() {
 
 @test "--check passes where all are there" {
     status_json --check
-    if [ "$(json '[.status.features[].state] | unique | join(" ")')" = present ]; then
+    if [ "$(json '[.status.features[].state] | all(IN("present", "improved"))')" = true ]; then
         [ "$status" -eq 0 ]
     else
         [ "$status" -eq 64 ]

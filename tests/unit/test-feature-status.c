@@ -121,6 +121,18 @@ static void test_list_is_better_than_the_rest(void **state)
 	expect(FEATURE_NOCOW_CSUM, FEATURE_ABSENT, FEATURE_BY_LIST);
 }
 
+static void test_improved_in_the_list(void **state)
+{
+	(void)state;
+	write_file("/sys/fs/btrfs/features/fastpath",
+		   "fiemap-leaf seek-cache log-dir fiemap-leaf:improved log-dir:improved\n");
+	feature_status_read(root, "6.12.0", statuses);
+	expect(FEATURE_FIEMAP_LEAF, FEATURE_IMPROVED, FEATURE_BY_LIST);
+	expect(FEATURE_SEEK_CACHE, FEATURE_PRESENT, FEATURE_BY_LIST);
+	expect(FEATURE_LOG_DIR, FEATURE_IMPROVED, FEATURE_BY_LIST);
+	expect(FEATURE_NOCOW_CSUM, FEATURE_ABSENT, FEATURE_BY_LIST);
+}
+
 static void test_empty_list(void **state)
 {
 	(void)state;
@@ -166,15 +178,44 @@ static void test_measured(void **state)
 	assert_int_equal(status.evidence, FEATURE_BY_LIST);
 }
 
+static void expect_contradiction(enum feature_state told, enum feature_state measured,
+				 bool expected)
+{
+	struct feature_status status = { told, FEATURE_BY_LIST, NULL };
+
+	assert_int_equal(feature_status_measured(&status, measured), expected);
+	assert_int_equal(status.state, told);
+	assert_int_equal(status.evidence, FEATURE_BY_LIST);
+}
+
+/* What is improved is present, too, so one of the two does not contradict the other. */
+static void test_measured_improved(void **state)
+{
+	struct feature_status status = { FEATURE_PRESENT, FEATURE_BY_RELEASE, NULL };
+
+	(void)state;
+	assert_false(feature_status_measured(&status, FEATURE_IMPROVED));
+	assert_int_equal(status.state, FEATURE_IMPROVED);
+	assert_int_equal(status.evidence, FEATURE_BY_MEASURE);
+
+	expect_contradiction(FEATURE_IMPROVED, FEATURE_IMPROVED, false);
+	expect_contradiction(FEATURE_IMPROVED, FEATURE_PRESENT, false);
+	expect_contradiction(FEATURE_IMPROVED, FEATURE_ABSENT, true);
+	expect_contradiction(FEATURE_PRESENT, FEATURE_IMPROVED, false);
+	expect_contradiction(FEATURE_ABSENT, FEATURE_IMPROVED, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_release),
 		cmocka_unit_test(test_measured),
+		cmocka_unit_test(test_measured_improved),
 		cmocka_unit_test_setup_teardown(test_nothing_to_read, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_symbols, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_list_is_better_than_the_rest, make_root,
 						remove_root),
+		cmocka_unit_test_setup_teardown(test_improved_in_the_list, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_empty_list, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_unreadable_files, make_root, remove_root),
 	};

@@ -8,9 +8,6 @@
 #include "probe/feature.h"
 #include "test.h"
 
-#define SET(id) (1U << FEATURE_##id)
-#define ALL_FEATURES ((1U << FEATURE_COUNT) - 1)
-
 /* A copy of its own size lets a sanitizer see a read beyond it. */
 static char *copy_of(const char *text, size_t size)
 {
@@ -21,18 +18,29 @@ static char *copy_of(const char *text, size_t size)
 	return copy;
 }
 
-static feature_set parse_list(const char *text, size_t size)
+/* EXPECTED: a letter for each feature, which is that of its state: "-", "p" or "i" */
+static void expect_list(const char *text, size_t size, const char *expected)
 {
+	static const char letters[] = {
+		[FEATURE_ABSENT] = '-',
+		[FEATURE_PRESENT] = 'p',
+		[FEATURE_IMPROVED] = 'i',
+	};
 	CLEANUP_FREE char *copy = copy_of(text, size);
+	enum feature_state states[FEATURE_COUNT];
+	char found[FEATURE_COUNT + 1] = "";
 
-	return feature_list_parse(copy, size);
+	feature_list_parse(copy, size, states);
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		found[i] = letters[states[i]];
+	assert_string_equal(found, expected);
 }
 
-static feature_set parse_symbol(const char *line, const char **ret_symbol)
+static const struct feature_symbol *parse_symbol(const char *line)
 {
 	CLEANUP_FREE char *copy = copy_of(line, strlen(line));
 
-	return feature_symbol_parse(copy, strlen(line), ret_symbol);
+	return feature_symbol_parse(copy, strlen(line));
 }
 
 static void test_table(void **state)
@@ -42,83 +50,114 @@ static void test_table(void **state)
 	assert_string_equal(features[FEATURE_FIEMAP_LEAF].name, "fiemap-leaf");
 	assert_int_equal(features[FEATURE_SEND_READA].since.version, 5);
 	assert_int_equal(features[FEATURE_SEND_READA].since.patchlevel, 15);
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		assert_int_equal(parse_list(features[i].name, strlen(features[i].name)), 1U << i);
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		char expected[] = "-----";
+
+		expected[i] = 'p';
+		expect_list(features[i].name, strlen(features[i].name), expected);
+	}
+}
+
+static void test_states(void **state)
+{
+	(void)state;
+	assert_string_equal(feature_state_name(FEATURE_UNKNOWN), "unknown");
+	assert_string_equal(feature_state_name(FEATURE_ABSENT), "absent");
+	assert_string_equal(feature_state_name(FEATURE_PRESENT), "present");
+	assert_string_equal(feature_state_name(FEATURE_IMPROVED), "improved");
+	assert_false(feature_state_is_present(FEATURE_UNKNOWN));
+	assert_false(feature_state_is_present(FEATURE_ABSENT));
+	assert_true(feature_state_is_present(FEATURE_PRESENT));
+	assert_true(feature_state_is_present(FEATURE_IMPROVED));
 }
 
 static void test_list(void **state)
 {
 	static const struct {
 		const char *text;
-		feature_set expected;
+		const char *expected;
 	} cases[] = {
-		{ "fiemap-leaf seek-cache log-dir send-reada nocow-csum\n", ALL_FEATURES },
-		{ "nocow-csum fiemap-leaf", SET(NOCOW_CSUM) | SET(FIEMAP_LEAF) },
-		{ "log-dir\nlog-dir\n\n", SET(LOG_DIR) },
-		{ "\t send-reada \r\n", SET(SEND_READA) },
-		{ "log-dir-2 log_dir log LOG-DIR xlog-dir", 0 },
-		{ "something-new seek-cache", SET(SEEK_CACHE) },
-		{ "log-dir,seek-cache", 0 },
-		{ "\n", 0 },
-		{ "", 0 },
+		{ "fiemap-leaf seek-cache log-dir send-reada nocow-csum\n", "ppppp" },
+		{ "nocow-csum fiemap-leaf", "p---p" },
+		{ "log-dir\nlog-dir\n\n", "--p--" },
+		{ "\t send-reada \r\n", "---p-" },
+		{ "log-dir-2 log_dir log LOG-DIR xlog-dir", "-----" },
+		{ "something-new seek-cache", "-p---" },
+		{ "log-dir,seek-cache", "-----" },
+		{ "\n", "-----" },
+		{ "", "-----" },
+		{ "fiemap-leaf seek-cache log-dir send-reada nocow-csum fiemap-leaf:improved "
+		  "seek-cache:improved log-dir:improved\n",
+		  "iiipp" },
+		/* in whatever order, and alone */
+		{ "log-dir:improved log-dir", "--i--" },
+		{ "seek-cache:improved", "-i---" },
+		/* what is not known of a feature is ignored, but not the feature */
+		{ "log-dir log-dir:faster log-dir: log-dir:improve log-dir:improved2", "--p--" },
+		{ "log-dir:improved:more log-dir-improved :improved improved log-dir :improved",
+		  "--p--" },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(parse_list(cases[i].text, strlen(cases[i].text)),
-				 cases[i].expected);
+		expect_list(cases[i].text, strlen(cases[i].text), cases[i].expected);
 }
 
 static void test_list_stops_at_the_size(void **state)
 {
 	(void)state;
-	assert_int_equal(parse_list("log-dir seek-cache", 17), SET(LOG_DIR));
-	assert_int_equal(parse_list("log-dir\0seek-cache", 18), 0);
-	assert_int_equal(parse_list("\0 seek-cache", 12), SET(SEEK_CACHE));
+	expect_list("log-dir seek-cache", 17, "--p--");
+	expect_list("log-dir log-dir:improved", 23, "--p--");
+	expect_list("log-dir\0seek-cache", 18, "-----");
+	expect_list("\0 seek-cache", 12, "-p---");
 }
 
 static void test_symbol(void **state)
 {
 	static const struct {
 		const char *line;
-		feature_set expected;
+		/* of a feature that is present, or FEATURE_COUNT */
+		enum feature_id expected;
 	} cases[] = {
-		{ "ffffffff81234c40 T btrfs_csum_exists_in_range\n", SET(NOCOW_CSUM) },
-		{ "0000000000000000 T btrfs_csum_exists_in_range\t[btrfs]\n", SET(NOCOW_CSUM) },
-		{ "0000000000000000 t fiemap_find_delalloc", SET(SEEK_CACHE) },
-		{ "0000000000000000 t fiemap_find_delalloc.isra.0\t[btrfs]", SET(SEEK_CACHE) },
-		{ "0000000000000000 t fiemap_find_delalloc.constprop.0.cold\n", SET(SEEK_CACHE) },
-		{ "0000000000000000 t csum_exist_in_range\n", 0 },
-		{ "0000000000000000 T btrfs_csum_exists_in_range_2\n", 0 },
-		{ "0000000000000000 T btrfs_csum_exists\n", 0 },
-		{ "0000000000000000 T x\t[btrfs_csum_exists_in_range]\n", 0 },
-		{ "0000000000000000 btrfs_csum_exists_in_range\n", 0 },
-		{ "btrfs_csum_exists_in_range\n", 0 },
-		{ "T btrfs_csum_exists_in_range\n", 0 },
-		{ "0000000000000000 T \n", 0 },
-		{ "0000000000000000 T .cold\n", 0 },
-		{ "\n", 0 },
-		{ "", 0 },
+		{ "ffffffff81234c40 T btrfs_csum_exists_in_range\n", FEATURE_NOCOW_CSUM },
+		{ "0000000000000000 T btrfs_csum_exists_in_range\t[btrfs]\n", FEATURE_NOCOW_CSUM },
+		{ "0000000000000000 t fiemap_find_delalloc", FEATURE_SEEK_CACHE },
+		{ "0000000000000000 t fiemap_find_delalloc.isra.0\t[btrfs]", FEATURE_SEEK_CACHE },
+		{ "0000000000000000 t fiemap_find_delalloc.constprop.0.cold\n",
+		  FEATURE_SEEK_CACHE },
+		{ "0000000000000000 t csum_exist_in_range\n", FEATURE_COUNT },
+		{ "0000000000000000 T btrfs_csum_exists_in_range_2\n", FEATURE_COUNT },
+		{ "0000000000000000 T btrfs_csum_exists\n", FEATURE_COUNT },
+		{ "0000000000000000 T x\t[btrfs_csum_exists_in_range]\n", FEATURE_COUNT },
+		{ "0000000000000000 btrfs_csum_exists_in_range\n", FEATURE_COUNT },
+		{ "btrfs_csum_exists_in_range\n", FEATURE_COUNT },
+		{ "T btrfs_csum_exists_in_range\n", FEATURE_COUNT },
+		{ "0000000000000000 T \n", FEATURE_COUNT },
+		{ "0000000000000000 T .cold\n", FEATURE_COUNT },
+		{ "\n", FEATURE_COUNT },
+		{ "", FEATURE_COUNT },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const char *symbol = NULL;
+		const struct feature_symbol *symbol = parse_symbol(cases[i].line);
 
-		assert_int_equal(parse_symbol(cases[i].line, &symbol), cases[i].expected);
-		if (cases[i].expected)
-			assert_non_null(strstr(cases[i].line, symbol));
-		else
+		if (cases[i].expected == FEATURE_COUNT) {
 			assert_null(symbol);
+			continue;
+		}
+		assert_non_null(symbol);
+		assert_int_equal(symbol->feature, cases[i].expected);
+		assert_int_equal(symbol->state, FEATURE_PRESENT);
+		assert_non_null(strstr(cases[i].line, symbol->name));
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_list_stops_at_the_size),
+		cmocka_unit_test(test_table),  cmocka_unit_test(test_states),
+		cmocka_unit_test(test_list),   cmocka_unit_test(test_list_stops_at_the_size),
 		cmocka_unit_test(test_symbol),
 	};
 
