@@ -90,7 +90,7 @@ static const struct argp argp = {
 /* What a small run showed of a feature. */
 struct measured {
 	bool done;
-	struct feature_cost cost;
+	struct feature_costs costs;
 	enum feature_state verdict;
 };
 
@@ -226,14 +226,14 @@ static int measure_feature(struct report *report, enum feature_id id, int direct
 	struct probe_failure failure;
 	int ret;
 
-	ret = feature_measure(probe, directory_fd, interrupts, &measured->cost, &failure);
+	ret = feature_measure(probe, directory_fd, interrupts, &measured->costs, &failure);
 	if (ret < 0) {
 		if (ret != -EINTR)
 			complain_of_measuring(report, id, ret, &failure);
 		return ret;
 	}
 	measured->done = true;
-	measured->verdict = feature_cost_judge(probe, &measured->cost);
+	measured->verdict = feature_costs_judge(probe, &measured->costs);
 	if (feature_status_measured(&report->statuses[id], measured->verdict))
 		warning("%s: the measurement contradicts the kernel", features[id].name);
 	return 0;
@@ -407,26 +407,35 @@ static const char *format_ratio(char text[RATIO_TEXT_SIZE], const char *before, 
 }
 
 static const struct table_column measure_columns[] = {
-	{ "Feature", 12, true }, { "Ratio", 8, false },	 { "Present", 9, false },
-	{ "Absent", 9, false },	 { "Verdict", 0, true },
+	{ "Feature", 12, true }, { "Ratio", 8, false },	    { "Present", 9, false },
+	{ "Absent", 9, false },	 { "2nd ratio", 9, false }, { "Improved", 9, false },
+	{ "Verdict", 0, true },
 };
 
 static void print_measured(struct table *table, enum feature_id id, const struct measured *measured)
 {
 	const struct feature_probe *probe = &feature_probes[id];
+	const struct feature_costs *costs = &measured->costs;
 	char ratio[RATIO_TEXT_SIZE], present[RATIO_TEXT_SIZE], absent[RATIO_TEXT_SIZE];
+	char second[RATIO_TEXT_SIZE], improved[RATIO_TEXT_SIZE];
 	const char *cells[] = {
 		features[id].name,
 		"-",
 		format_ratio(present, "<", probe->present_below),
 		format_ratio(absent, ">", probe->absent_above),
 		"-",
+		"-",
+		"-",
 	};
 
+	if (probe->run_improved)
+		cells[5] = format_ratio(improved, "<", probe->improved_below);
 	if (measured->done) {
-		cells[1] = format_ratio(ratio, "", feature_cost_percent(&measured->cost));
-		cells[4] = verdict_name(measured->verdict);
+		cells[1] = format_ratio(ratio, "", feature_cost_percent(&costs->feature));
+		cells[6] = verdict_name(measured->verdict);
 	}
+	if (costs->improvement.reference)
+		cells[4] = format_ratio(second, "", feature_cost_percent(&costs->improvement));
 	table_begin_row(table);
 	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
 		table_cell(table, cells[i]);
@@ -435,10 +444,14 @@ static void print_measured(struct table *table, enum feature_id id, const struct
 /* A column of these texts would not fit a terminal. */
 static void print_compared(enum feature_id id)
 {
+	const struct feature_probe *probe = &feature_probes[id];
+
 	if (can_measure(id))
-		printf("%s: %s\n", features[id].name, feature_probes[id].what);
+		printf("%s: %s\n", features[id].name, probe->what);
 	else
 		printf("Not measured: %s: " NEEDS_ROOT "\n", features[id].name);
+	if (can_measure(id) && probe->run_improved)
+		printf("%s, 2nd ratio: %s\n", features[id].name, probe->what_improved);
 }
 
 static int print_measurement(const struct report *report)
@@ -503,22 +516,41 @@ static void json_feature(struct json_writer *json, enum feature_id id,
 	json_end_object(json);
 }
 
+static void json_improvement(struct json_writer *json, const struct feature_probe *probe,
+			     const struct feature_cost *cost)
+{
+	bool known = cost->reference;
+
+	if (!probe->run_improved) {
+		json_add_null(json, "improvement");
+		return;
+	}
+	json_begin_object(json, "improvement");
+	json_add_string(json, "compared", probe->what_improved);
+	json_add_known_uint(json, "cost", known, cost->cost);
+	json_add_known_uint(json, "reference", known, cost->reference);
+	json_add_known_uint(json, "ratio_percent", known, feature_cost_percent(cost));
+	json_add_uint(json, "improved_below_percent", probe->improved_below);
+	json_end_object(json);
+}
+
 static void json_measured(struct json_writer *json, enum feature_id id,
 			  const struct measured *measured)
 {
 	const struct feature_probe *probe = &feature_probes[id];
+	const struct feature_cost *cost = &measured->costs.feature;
 
 	json_begin_object(json, NULL);
 	json_add_string(json, "feature", features[id].name);
 	json_add_string(json, "compared", probe->what);
 	json_add_string(json, "not_measured", can_measure(id) ? NULL : NEEDS_ROOT);
 	json_add_string(json, "unit", probe->unit);
-	json_add_known_uint(json, "cost", measured->done, measured->cost.cost);
-	json_add_known_uint(json, "reference", measured->done, measured->cost.reference);
-	json_add_known_uint(json, "ratio_percent", measured->done,
-			    feature_cost_percent(&measured->cost));
+	json_add_known_uint(json, "cost", measured->done, cost->cost);
+	json_add_known_uint(json, "reference", measured->done, cost->reference);
+	json_add_known_uint(json, "ratio_percent", measured->done, feature_cost_percent(cost));
 	json_add_uint(json, "present_below_percent", probe->present_below);
 	json_add_uint(json, "absent_above_percent", probe->absent_above);
+	json_improvement(json, probe, &measured->costs.improvement);
 	json_add_string(json, "verdict", measured->done ? verdict_name(measured->verdict) : NULL);
 	json_end_object(json);
 }

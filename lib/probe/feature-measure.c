@@ -28,6 +28,9 @@ const struct feature_probe feature_probes[FEATURE_COUNT] = {
 		.what = "seeks before and after holes were read, slower against faster",
 		.present_below = 200,
 		.absent_above = 400,
+		.run_improved = probe_seek_cache_improved,
+		.what_improved = "seeks among 128 pieces of dirty data, against 32",
+		.improved_below = 200,
 	},
 	[FEATURE_LOG_DIR] = {
 		.run = probe_log_dir,
@@ -62,8 +65,23 @@ bool feature_probe_needs_root(const struct feature_probe *probe)
 	return probe->run_on_image;
 }
 
+static int run_in_directory(const struct feature_probe *probe, int directory_fd,
+			    struct interrupts *interrupts, struct feature_costs *ret_costs)
+{
+	struct feature_costs costs = { 0 };
+	int ret;
+
+	ret = probe->run(directory_fd, interrupts, &costs.feature);
+	if (ret == 0 && probe->run_improved &&
+	    feature_cost_judge(probe, &costs.feature) == FEATURE_PRESENT)
+		ret = probe->run_improved(directory_fd, interrupts, &costs.improvement);
+	if (ret == 0)
+		*ret_costs = costs;
+	return ret;
+}
+
 static int run_on_image(const struct feature_probe *probe, int directory_fd,
-			struct interrupts *interrupts, struct feature_cost *ret_cost,
+			struct interrupts *interrupts, struct feature_costs *ret_costs,
 			struct probe_failure *failure)
 {
 	struct probe_image image;
@@ -77,14 +95,14 @@ static int run_on_image(const struct feature_probe *probe, int directory_fd,
 	if (ret == 0)
 		ret = probe_image_mount(&image);
 	if (ret == 0)
-		ret = probe->run ? probe->run(image.root_fd, interrupts, ret_cost) :
-				   probe->run_on_image(&image, interrupts, ret_cost);
+		ret = probe->run ? run_in_directory(probe, image.root_fd, interrupts, ret_costs) :
+				   probe->run_on_image(&image, interrupts, &ret_costs->feature);
 	probe_image_free(&image);
 	return ret;
 }
 
 static int run_in_folder(const struct feature_probe *probe, int directory_fd,
-			 struct interrupts *interrupts, struct feature_cost *ret_cost,
+			 struct interrupts *interrupts, struct feature_costs *ret_costs,
 			 struct probe_failure *failure)
 {
 	struct probe_folder folder;
@@ -95,7 +113,7 @@ static int run_in_folder(const struct feature_probe *probe, int directory_fd,
 		failure->step = "cannot make a folder";
 		return ret;
 	}
-	ret = probe->run(folder.fd, interrupts, ret_cost);
+	ret = run_in_directory(probe, folder.fd, interrupts, ret_costs);
 	removed = probe_folder_remove(&folder);
 	if (ret < 0 || removed == 0)
 		return ret;
@@ -111,35 +129,35 @@ static bool has_no_images(int err)
 }
 
 static int run_as_root(const struct feature_probe *probe, int directory_fd,
-		       struct interrupts *interrupts, struct feature_cost *ret_cost,
+		       struct interrupts *interrupts, struct feature_costs *ret_costs,
 		       struct probe_failure *failure)
 {
-	int ret = run_on_image(probe, directory_fd, interrupts, ret_cost, failure);
+	int ret = run_on_image(probe, directory_fd, interrupts, ret_costs, failure);
 
 	if (!has_no_images(ret) || !probe->run || !probe_folder_is_safe_in(directory_fd))
 		return ret;
 	*failure = (struct probe_failure){ 0 };
-	return run_in_folder(probe, directory_fd, interrupts, ret_cost, failure);
+	return run_in_folder(probe, directory_fd, interrupts, ret_costs, failure);
 }
 
 int feature_measure(const struct feature_probe *probe, int directory_fd,
-		    struct interrupts *interrupts, struct feature_cost *ret_cost,
+		    struct interrupts *interrupts, struct feature_costs *ret_costs,
 		    struct probe_failure *ret_failure)
 {
 	struct probe_failure failure = { 0 };
-	struct feature_cost cost;
+	struct feature_costs costs = { 0 };
 	int ret;
 
 	if (geteuid() == 0)
-		ret = run_as_root(probe, directory_fd, interrupts, &cost, &failure);
+		ret = run_as_root(probe, directory_fd, interrupts, &costs, &failure);
 	else if (probe->run)
-		ret = run_in_folder(probe, directory_fd, interrupts, &cost, &failure);
+		ret = run_in_folder(probe, directory_fd, interrupts, &costs, &failure);
 	else
 		ret = -EPERM;
 	if (ret < 0)
 		*ret_failure = failure;
 	else
-		*ret_cost = cost;
+		*ret_costs = costs;
 	return ret;
 }
 
@@ -158,4 +176,16 @@ enum feature_state feature_cost_judge(const struct feature_probe *probe,
 	if (percent < probe->present_below)
 		return FEATURE_PRESENT;
 	return percent > probe->absent_above ? FEATURE_ABSENT : FEATURE_UNKNOWN;
+}
+
+enum feature_state feature_costs_judge(const struct feature_probe *probe,
+				       const struct feature_costs *costs)
+{
+	enum feature_state state = feature_cost_judge(probe, &costs->feature);
+
+	if (state != FEATURE_PRESENT || !costs->improvement.reference)
+		return state;
+	return feature_cost_percent(&costs->improvement) < probe->improved_below ?
+		       FEATURE_IMPROVED :
+		       FEATURE_PRESENT;
 }

@@ -20,6 +20,20 @@ struct feature_probe {
 	/* bounds of the cost in percent of the reference; a cost between them is unclear */
 	unsigned int present_below;
 	unsigned int absent_above;
+	/*
+	 * A second comparison, in the same unit, which tells what is improved from what is only
+	 * present; NULL where none does. Below the bound the feature is improved.
+	 */
+	feature_probe_run *run_improved;
+	const char *what_improved;
+	unsigned int improved_below;
+};
+
+/* What a feature's comparisons gave. */
+struct feature_costs {
+	struct feature_cost feature;
+	/* of the second comparison, whose reference is 0 where it was not made */
+	struct feature_cost improvement;
 };
 
 extern const struct feature_probe feature_probes[FEATURE_COUNT];
@@ -37,17 +51,22 @@ bool feature_probe_needs_root(const struct feature_probe *probe);
  * but only in a directory in which no other user can replace the folder.
  * Returns 0, -EINTR after a signal that INTERRUPTS holds, -EPERM if the probe needs an image and
  * the user is not root, or a negative errno as probe_image_new() and probe_folder_new().
+ * The second comparison is made only if the first one shows that the feature is present.
  * RET_FAILURE tells which step failed.
  */
 int feature_measure(const struct feature_probe *probe, int directory_fd,
-		    struct interrupts *interrupts, struct feature_cost *ret_cost,
+		    struct interrupts *interrupts, struct feature_costs *ret_costs,
 		    struct probe_failure *ret_failure);
 
 /* The cost in percent of the reference. */
 uint64_t feature_cost_percent(const struct feature_cost *cost);
 
-/* The state that COST shows; FEATURE_UNKNOWN if it is unclear. */
+/* The state that the first comparison's COST shows; FEATURE_UNKNOWN if it is unclear. */
 enum feature_state feature_cost_judge(const struct feature_probe *probe,
 				      const struct feature_cost *cost);
+
+/* The state that both comparisons show together. */
+enum feature_state feature_costs_judge(const struct feature_probe *probe,
+				       const struct feature_costs *costs);
 
 #endif

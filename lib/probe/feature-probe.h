@@ -49,6 +49,12 @@ feature_probe_run probe_fiemap_leaf;
 feature_probe_run probe_seek_cache;
 
 /*
+ * Nanoseconds: seeks in a file with many pieces of data that is not on disk yet; and as many seeks
+ * in a file with few of them. Without a reference, the data was written to disk meanwhile.
+ */
+feature_probe_run probe_seek_cache_improved;
+
+/*
  * Nanoseconds: fsync of a directory with many new files in a transaction; and with few new files.
  */
 feature_probe_run probe_log_dir;

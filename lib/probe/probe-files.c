@@ -16,7 +16,7 @@ int probe_name(char ret_name[PROBE_NAME_SIZE])
 	return random_name(ret_name, PROBE_NAME_SIZE, PROBE_PREFIX);
 }
 
-int probe_write_every_other(int fd, unsigned int first, unsigned int count)
+int probe_dirty_every_other(int fd, unsigned int first, unsigned int count)
 {
 	static const char block[PROBE_BLOCK] = { 1 };
 
@@ -26,6 +26,15 @@ int probe_write_every_other(int fd, unsigned int first, unsigned int count)
 		if (ret < 0)
 			return ret;
 	}
+	return 0;
+}
+
+int probe_write_every_other(int fd, unsigned int first, unsigned int count)
+{
+	int ret = probe_dirty_every_other(fd, first, count);
+
+	if (ret < 0)
+		return ret;
 	return fsync(fd) < 0 ? -errno : 0;
 }
 

@@ -14,6 +14,12 @@
 int probe_name(char ret_name[PROBE_NAME_SIZE]);
 
 /*
+ * Write COUNT blocks, every other one from FIRST on, and leave them in memory as far as the kernel
+ * does. Returns 0, or a negative errno as write_at().
+ */
+int probe_dirty_every_other(int fd, unsigned int first, unsigned int count);
+
+/*
  * Write COUNT blocks to disk, every other one from FIRST on, so that each is an extent.
  * Returns 0, or a negative errno as write_at().
  */

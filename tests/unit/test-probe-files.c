@@ -54,6 +54,20 @@ static void test_every_other(void **state)
 	assert_int_equal(probe_read_all(fd), -EBADF);
 }
 
+/* Whether it is on disk nobody can see here. */
+static void test_dirty(void **state)
+{
+	int fd = new_file();
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(probe_dirty_every_other(fd, 1, 3), 0);
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(status.st_size, 6 * PROBE_BLOCK);
+	close(fd);
+	assert_int_equal(probe_dirty_every_other(fd, 0, 1), -EBADF);
+}
+
 static void test_remove(void **state)
 {
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY);
@@ -87,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_every_other),
+		cmocka_unit_test(test_dirty),
 		cmocka_unit_test(test_remove),
 		cmocka_unit_test(test_interrupted),
 	};

@@ -9,6 +9,7 @@
 
 #include "../large-file.h"
 #include "base/min-cpu-time.h"
+#include "fs/fiemap.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
 #include "test.h"
@@ -21,8 +22,13 @@ static struct {
 	char failing;
 	int error;
 	/* open, write, time, read, signals, and time again */
-	char calls[8];
+	char calls[32];
 	int fd;
+	/* how many pieces of dirty data the file has, for the time too, and how many were mapped */
+	unsigned int dirty;
+	unsigned int mapped;
+	/* a letter for each file: y, or n where something of it is written to disk */
+	const char *stay_dirty;
 } kernel;
 
 static int call(char name)
@@ -62,7 +68,7 @@ int __wrap_min_cpu_time_of(int (*timed)(int fd, void *data), int fd, void *data,
 	(void)data;
 	assert_non_null(timed);
 	assert_int_equal(fd, kernel.fd);
-	*ret_ns = was_read ? kernel.after_ns : kernel.before_ns;
+	*ret_ns = was_read ? kernel.after_ns : kernel.dirty ? kernel.dirty : kernel.before_ns;
 	return call(was_read ? 'T' : 't');
 }
 
@@ -85,6 +91,7 @@ static int probe(uint64_t before_ns, uint64_t after_ns, struct feature_cost *ret
 	int ret;
 
 	memset(kernel.calls, 0, sizeof(kernel.calls));
+	kernel.dirty = 0;
 	kernel.before_ns = before_ns;
 	kernel.after_ns = after_ns;
 	ret = probe_seek_cache(DIRECTORY_FD, NULL, ret_cost);
@@ -134,11 +141,123 @@ static void test_errors(void **state)
 	expect_error('T', -EPROTO, "owtrsT");
 }
 
+/* -- whether it is improved: d for writing dirty data, m for mapping it -- */
+
+int __wrap_probe_dirty_every_other(int fd, unsigned int first, unsigned int count);
+int __wrap_probe_dirty_every_other(int fd, unsigned int first, unsigned int count)
+{
+	assert_int_equal(fd, kernel.fd);
+	assert_int_equal(first, 0);
+	kernel.dirty = count;
+	return call('d');
+}
+
+int __wrap_fiemap_iter_new(struct fiemap_iter **ret_iter);
+int __wrap_fiemap_iter_new(struct fiemap_iter **ret_iter)
+{
+	*ret_iter = NULL;
+	return 0;
+}
+
+void __wrap_fiemap_iter_freep(struct fiemap_iter **iter);
+void __wrap_fiemap_iter_freep(struct fiemap_iter **iter)
+{
+	(void)iter;
+}
+
+void __wrap_fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range,
+			      uint32_t fiemap_flags);
+void __wrap_fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range,
+			      uint32_t fiemap_flags)
+{
+	(void)iter;
+	assert_int_equal(fd, kernel.fd);
+	assert_int_equal(range.offset, 0);
+	assert_true(range.length == UINT64_MAX);
+	/* which must not write it to disk */
+	assert_int_equal(fiemap_flags, 0);
+	kernel.mapped = 0;
+}
+
+/* What does not stay dirty has its first extent on disk. */
+int __wrap_fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent);
+int __wrap_fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent)
+{
+	bool stays;
+
+	(void)iter;
+	if (kernel.mapped++ == kernel.dirty) {
+		kernel.stay_dirty++;
+		return call('m');
+	}
+	stays = *kernel.stay_dirty == 'y' || kernel.mapped > 1;
+	*ret_extent = (struct mapped_extent){ .flags = stays ? FIEMAP_EXTENT_DELALLOC : 0 };
+	return 1;
+}
+
+static int probe_improved(const char *stay_dirty, struct feature_cost *ret_cost)
+{
+	int ret;
+
+	memset(kernel.calls, 0, sizeof(kernel.calls));
+	kernel.stay_dirty = stay_dirty;
+	ret = probe_seek_cache_improved(DIRECTORY_FD, NULL, ret_cost);
+	assert_true(kernel.failing == 'o' || fcntl(kernel.fd, F_GETFD) < 0);
+	return ret;
+}
+
+static void expect_improved(const char *stay_dirty, const char *calls, bool expected)
+{
+	struct feature_cost cost = { 1, 2 };
+
+	kernel.failing = 0;
+	assert_int_equal(probe_improved(stay_dirty, &cost), 0);
+	assert_string_equal(kernel.calls, calls);
+	assert_int_equal(cost.cost, expected ? 128 : 0);
+	assert_int_equal(cost.reference, expected ? 32 : 0);
+}
+
+/* Only times of data that was not written to disk meanwhile count. */
+static void test_improved(void **state)
+{
+	(void)state;
+	expect_improved("yy", "odtmodtms", true);
+	expect_improved("nyyy", "odtmodtmsodtmodtms", true);
+	expect_improved("ynyy", "odtmodtmsodtmodtms", true);
+	expect_improved("nynyyy", "odtmodtmsodtmodtmsodtmodtms", true);
+	expect_improved("nynyny", "odtmodtmsodtmodtmsodtmodtms", false);
+	expect_improved("ynynyn", "odtmodtmsodtmodtmsodtmodtms", false);
+}
+
+static void expect_improved_error(char failing, int error, const char *calls)
+{
+	struct feature_cost cost = { 1, 2 };
+
+	kernel.failing = failing;
+	kernel.error = error;
+	assert_int_equal(probe_improved("yy", &cost), error);
+	assert_string_equal(kernel.calls, calls);
+	assert_int_equal(cost.cost, 1);
+	assert_int_equal(cost.reference, 2);
+}
+
+static void test_improved_errors(void **state)
+{
+	(void)state;
+	expect_improved_error('o', -EROFS, "o");
+	expect_improved_error('d', -ENOSPC, "od");
+	expect_improved_error('t', -EINVAL, "odt");
+	expect_improved_error('m', -EPROTO, "odtm");
+	expect_improved_error('s', -EINTR, "odtmodtms");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_slower_against_faster),
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_improved),
+		cmocka_unit_test(test_improved_errors),
 	};
 
 	return cmocka_run_group_tests_name("probe-seek-cache", tests, NULL, NULL);
