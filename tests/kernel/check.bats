@@ -270,3 +270,71 @@ check_shipped() {
     [ "$status" -eq 1 ]
     [[ ${lines[0]} == "ERROR: --no-build is for --shipped" ]]
 }
+
+# -- STATUS.tsv and SYMBOLS.tsv, of a source with one function --
+
+# prepare_status STATE PATCHES MARKER: the row of seek-cache, for a series with a patch of it
+prepare_status() {
+    SOURCE=$BATS_TEST_TMPDIR/source
+    mkdir -p "$SOURCE/fs/btrfs"
+    printf 'VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 5\nEXTRAVERSION =\n' >"$SOURCE/Makefile"
+    printf 'int seek(void)\n{\n\treturn cached();\n}\n' >"$SOURCE/fs/btrfs/file.c"
+    rm -r "$FASTPATH_KERNEL_DIR/6.1"
+    mkdir "$FASTPATH_KERNEL_DIR/6.1"
+    write_patch 2001-cut.patch seek-cache
+    echo '+int cut_range(void)' >>"$FASTPATH_KERNEL_DIR/6.1/2001-cut.patch"
+    printf 'feature\tbase\tstate\tsince\tpatches\tevidence\n' >"$FASTPATH_KERNEL_DIR/STATUS.tsv"
+    printf 'fiemap-leaf\t6.1\tupstream\t6.3\t-\tfs/btrfs/file.c:seek:cached\n' >>"$FASTPATH_KERNEL_DIR/STATUS.tsv"
+    printf 'seek-cache\t6.1\t%s\t6.2\t%s\t%s\n' "$@" >>"$FASTPATH_KERNEL_DIR/STATUS.tsv"
+    printf 'feature\tsymbol\nseek-cache:improved\tcut_range\n' >"$FASTPATH_KERNEL_DIR/SYMBOLS.tsv"
+}
+
+# status_line NAME: what check says of it, with its findings. It finds more in such a source, which cannot be built.
+status_line() {
+    TMPDIR=$BATS_TEST_TMPDIR HOME=$BATS_TEST_TMPDIR run "$CHECK" --tree "$SOURCE" 6.1
+    printf '%s\n' "$output" | sed -n "/ok [0-9]* - 6.1: $1/{s/ [0-9]* - 6.1: .*//p;:more;n;s/^# //p;t more;}" | paste -s -d '|'
+}
+
+# expect_status RESULT NAME
+expect_status() {
+    local found
+
+    found=$(status_line "$2")
+    [ "$found" = "$1" ] || { printf '%s\n' "$2: '$found', expected '$1'" >&2 && return 1; }
+}
+
+@test "check: an improved feature has patches, and a marker that proves that the base has it" {
+    prepare_status improved 2001 'fs/btrfs/file.c:seek:cached'
+    expect_status ok "STATUS.tsv: seek-cache is improved"
+    prepare_status improved 2001 'fs/btrfs/file.c:seek:remembered'
+    expect_status 'not ok|not found: fs/btrfs/file.c:seek:remembered' "STATUS.tsv: seek-cache is improved"
+    prepare_status improved 2001 -
+    expect_status 'not ok|no marker: -' "STATUS.tsv: seek-cache is improved"
+    prepare_status improved - 'fs/btrfs/file.c:seek:cached'
+    expect_status "not ok|patches are 2001, not '-'" "STATUS.tsv: seek-cache is improved"
+    rm "$FASTPATH_KERNEL_DIR/6.1"/*
+    write_patch 3001-log.patch log-dir
+    expect_status 'not ok|improved, and there is no patch' "STATUS.tsv: seek-cache is improved"
+}
+
+@test "check: the other states of a feature with patches" {
+    prepare_status carried 2001 'fs/btrfs/file.c:seek:!remembered'
+    expect_status ok "STATUS.tsv: seek-cache is carried"
+    prepare_status upstream 2001 'fs/btrfs/file.c:seek:cached'
+    expect_status "not ok|upstream, and there are patches: 2001" "STATUS.tsv: seek-cache is upstream"
+    prepare_status better 2001 'fs/btrfs/file.c:seek:cached'
+    expect_status "not ok|no such state: 'better'" "STATUS.tsv: seek-cache is better"
+}
+
+@test "check: a symbol proves an improvement where the feature is improved, and else the feature" {
+    prepare_status improved 2001 'fs/btrfs/file.c:seek:cached'
+    expect_status ok "SYMBOLS.tsv"
+    printf 'feature\tsymbol\nseek-cache\tcut_range\n' >"$FASTPATH_KERNEL_DIR/SYMBOLS.tsv"
+    expect_status 'not ok|cut_range is of 2001-cut.patch, too: seek-cache:improved' "SYMBOLS.tsv"
+    prepare_status carried 2001 'fs/btrfs/file.c:seek:!remembered'
+    expect_status 'not ok|cut_range is of 2001-cut.patch, too: seek-cache' "SYMBOLS.tsv"
+    printf 'feature\tsymbol\nseek-cache\tcut_range\n' >"$FASTPATH_KERNEL_DIR/SYMBOLS.tsv"
+    expect_status ok "SYMBOLS.tsv"
+    printf 'feature\tsymbol\nseek-cache\tcut\n' >"$FASTPATH_KERNEL_DIR/SYMBOLS.tsv"
+    expect_status 'not ok|no patch has it: cut' "SYMBOLS.tsv"
+}
