@@ -2,6 +2,7 @@
 """The folder kernel/: its tables, and the kernels that its scripts build and boot."""
 
 import csv
+import glob
 import os
 
 from .commands import output_of
@@ -37,9 +38,21 @@ def has_state(base, *states):
     return [feature for (of_base, feature), row in status().items() if of_base == base and row["state"] in states]
 
 
-def newest_patched_base():
-    patched = [base for base in bases() if has_state(base, "carried")]
-    return max(patched, key=lambda base: [int(number) for number in base.split(".")])
+def with_patches():
+    """The (base, feature) pairs for which the series of the base has patches: it brings the feature, or improves it."""
+    return {key for key, row in status().items() if row["state"] in ("carried", "improved")}
+
+
+def can_leave_out(base, feature):
+    """Whether there is a kernel control:FEATURE of the BASE: its series has patches of the feature, or one takes it out."""
+    control = os.path.join(KERNEL, "control", base, f"{features().index(feature) + 1}*.patch")
+    return (base, feature) in with_patches() or bool(glob.glob(control))
+
+
+def newest_base_without(feature):
+    """The newest one of which there is a kernel control:FEATURE."""
+    can = [base for base in bases() if can_leave_out(base, feature)]
+    return max(can, key=lambda base: [int(number) for number in base.split(".")])
 
 
 def base_of_running_kernel():
