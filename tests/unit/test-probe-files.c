@@ -99,10 +99,8 @@ static void test_interrupted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_every_other),
-		cmocka_unit_test(test_dirty),
-		cmocka_unit_test(test_remove),
+		cmocka_unit_test(test_names),	    cmocka_unit_test(test_every_other),
+		cmocka_unit_test(test_dirty),	    cmocka_unit_test(test_remove),
 		cmocka_unit_test(test_interrupted),
 	};
 
