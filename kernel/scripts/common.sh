@@ -83,6 +83,16 @@ patch_header() {
     sed -n -e '/^---/q' -e "s/^$1: //p" "$2" | head -n 1
 }
 
+# header_values NAME PATCH: all that the patch has, a line each
+header_values() {
+    sed -n -e '/^$/q' -e "s/^$1: //p" "$2"
+}
+
+# description PATCH: its text, between header and diff
+description() {
+    sed -e '1,/^$/d' -e '/^---$/,$d' "$1"
+}
+
 # tree_version TREE: what a kernel tree calls itself, 6.1.192 for example
 tree_version() {
     awk -F ' *= *' '
@@ -217,6 +227,7 @@ is_earlier() {
 
 # variant_folders DIR: DIR/before-X, which have patches as kernels earlier than X need them, the earliest X first
 variant_folders() {
+    [ -d "$1" ] || return 0
     find "$1" -mindepth 1 -maxdepth 1 -type d -name 'before-*' | sort --version-sort
 }
 
@@ -253,6 +264,39 @@ patched_files() {
         /^\+\+\+ / && last ~ /^--- / { print last; print }
         { last = $0 }' "$@" |
         sed -e 's/^....//' -e 's/\t.*//' -e '/^\/dev\/null$/d' -e 's,^[^/]*/,,' | sort -u
+}
+
+# copy_files FROM TO FILE...: those that are there
+copy_files() {
+    local from=$1 to=$2 file
+
+    shift 2
+    for file; do
+        [ -e "$from/$file" ] || continue
+        mkdir -p "$to/${file%/*}"
+        cp -p "$from/$file" "$to/$file"
+    done
+}
+
+# patch_exactly TREE PATCH [OPTION...]: a patch may have moved, but fits without fuzz
+patch_exactly() {
+    local tree=$1 patch=$2
+
+    shift 2
+    patch -p1 --fuzz=0 --force --no-backup-if-mismatch --reject-file=- --directory="$tree" --input="$patch" "$@"
+}
+
+# misfits: files and hunks in what patch said, in $scratch/said, or all that it said if it could not tell
+misfits() {
+    awk '
+        /^(checking|patching) file / { file = $3 }
+        match($0, /^Hunk #[0-9]+ FAILED at [0-9]+/) {
+            hunk = substr($0, 6, RLENGTH - 5)
+            sub(/ FAILED at /, " at line ", hunk)
+            found = found (found ? "; " : "") file ": hunk " hunk
+        }
+        { said = said (NR > 1 ? "; " : "") $0 }
+        END { print found ? found : said }' "$scratch/said"
 }
 
 # make_scratch DIR: $scratch is a folder in DIR for this run alone, which is gone when the script ends
