@@ -41,7 +41,7 @@ require_commands() {
 
 # What bases/BASE.conf says.
 suite='' source_package='' source_version='' source_sha256='' headers_package=''
-kernel_series='' config_fragments=() debug_fragments=()
+kernel_series='' config_fragments=() debug_fragments=() mail_first=()
 
 # read_base BASE: sets the above, and $base
 read_base() {
@@ -71,6 +71,15 @@ status_column() {
 
 list_bases() {
     status_column 2 | paste -s -d ' '
+}
+
+# newest_base: the one with patches that comes last
+newest_base() {
+    local name
+
+    for name in $(list_bases); do
+        [ ! -f "$kernel_dir/$name/series" ] || printf '%s\n' "$name"
+    done | sort --version-sort | tail -n 1
 }
 
 # read_series DIR: the names of the patches in DIR/series, in order
@@ -297,6 +306,17 @@ misfits() {
         }
         { said = said (NR > 1 ? "; " : "") $0 }
         END { print found ? found : said }' "$scratch/said"
+}
+
+# git_as PERSON DATE FOLDER ARGUMENT...: git in the FOLDER, whatever the user has configured. It needs make_scratch.
+git_as() {
+    local name=${1% <*} address=${1##*<} date=$2 folder=$3
+
+    shift 3
+    env -i PATH="$PATH" HOME="$scratch" LC_ALL=C GIT_CONFIG_NOSYSTEM=1 GIT_ATTR_NOSYSTEM=1 \
+        GIT_AUTHOR_NAME="$name" GIT_AUTHOR_EMAIL="${address%>}" GIT_AUTHOR_DATE="$date" \
+        GIT_COMMITTER_NAME="$name" GIT_COMMITTER_EMAIL="${address%>}" GIT_COMMITTER_DATE="$date" \
+        git -C "$folder" "$@"
 }
 
 # make_scratch DIR: $scratch is a folder in DIR for this run alone, which is gone when the script ends
