@@ -95,6 +95,30 @@ status_json() {
     done
 }
 
+# with_symbols LINES COMMAND...: as on a kernel that has these symbols
+with_symbols() {
+    printf '%s\n' "$1" >"$BATS_TEST_TMPDIR/kallsyms"
+    # shellcheck disable=SC2016 # for the other shell
+    unshare --mount sh -c 'mount --bind "$1" /proc/kallsyms && shift && exec "$@"' sh "$BATS_TEST_TMPDIR/kallsyms" "${@:2}"
+}
+
+@test "what symbols of the kernel tell, and that the script tells the same" {
+    local row feature symbol state
+
+    [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
+    while IFS=$'\t' read -r row symbol; do
+        feature=${row%:improved} state=present
+        [ "$feature" = "$row" ] || state=improved
+        run -0 --separate-stderr with_symbols "0000000000000000 t $symbol	[btrfs]" "$FASTPATH" --format json status
+        expect_json ".status.features[] | select(.feature == \"$feature\") | [.state, .evidence, .symbol] | join(\" \")" \
+            "$state symbol $symbol"
+        expect_json '[.status.features[] | select(.symbol)] | length' 1
+        run -0 with_symbols "0000000000000000 t $symbol	[btrfs]" "$top_srcdir/kernel/scripts/status" --kernel
+        expect_line "$feature	$state	kernel symbol $symbol	.*"
+        [ "$(grep -c 'kernel symbol' <<<"$output")" -eq 1 ] || fail "$output"
+    done < <(tail -n +2 "$top_srcdir/kernel/SYMBOLS.tsv")
+}
+
 # with_uname26 COMMAND...: with the release of a kernel of the past
 with_uname26() {
     setarch --uname-2.6 "$@"

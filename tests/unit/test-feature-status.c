@@ -108,6 +108,26 @@ static void test_symbols(void **state)
 	expect(FEATURE_SEND_READA, FEATURE_PRESENT, FEATURE_BY_RELEASE);
 }
 
+static void expect_improved_by_symbol(const char *symbols)
+{
+	write_file("/proc/kallsyms", symbols);
+	feature_status_read(root, "6.12.0", statuses);
+	expect(FEATURE_SEEK_CACHE, FEATURE_IMPROVED, FEATURE_BY_SYMBOL);
+	assert_string_equal(statuses[FEATURE_SEEK_CACHE].symbol, "btrfs_cut_range_after_states");
+	expect(FEATURE_LOG_DIR, FEATURE_PRESENT, FEATURE_BY_RELEASE);
+}
+
+/* Of several symbols the one of the improvement counts, in any order. */
+static void test_symbol_of_an_improvement(void **state)
+{
+	(void)state;
+	expect_improved_by_symbol("0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n");
+	expect_improved_by_symbol("0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n"
+				  "0000000000000000 t fiemap_find_delalloc\t[btrfs]\n");
+	expect_improved_by_symbol("0000000000000000 t fiemap_find_delalloc\t[btrfs]\n"
+				  "0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n");
+}
+
 static void test_list_is_better_than_the_rest(void **state)
 {
 	(void)state;
@@ -213,6 +233,8 @@ int main(void)
 		cmocka_unit_test(test_measured_improved),
 		cmocka_unit_test_setup_teardown(test_nothing_to_read, make_root, remove_root),
 		cmocka_unit_test_setup_teardown(test_symbols, make_root, remove_root),
+		cmocka_unit_test_setup_teardown(test_symbol_of_an_improvement, make_root,
+						remove_root),
 		cmocka_unit_test_setup_teardown(test_list_is_better_than_the_rest, make_root,
 						remove_root),
 		cmocka_unit_test_setup_teardown(test_improved_in_the_list, make_root, remove_root),

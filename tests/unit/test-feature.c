@@ -153,12 +153,25 @@ static void test_symbol(void **state)
 	}
 }
 
+static void test_symbol_of_an_improvement(void **state)
+{
+	const struct feature_symbol *symbol =
+		parse_symbol("0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n");
+
+	(void)state;
+	assert_non_null(symbol);
+	assert_int_equal(symbol->feature, FEATURE_SEEK_CACHE);
+	assert_int_equal(symbol->state, FEATURE_IMPROVED);
+	assert_string_equal(symbol->name, "btrfs_cut_range_after_states");
+	assert_null(parse_symbol("0000000000000000 T btrfs_cut_range\n"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),  cmocka_unit_test(test_states),
 		cmocka_unit_test(test_list),   cmocka_unit_test(test_list_stops_at_the_size),
-		cmocka_unit_test(test_symbol),
+		cmocka_unit_test(test_symbol), cmocka_unit_test(test_symbol_of_an_improvement),
 	};
 
 	return cmocka_run_group_tests_name("feature", tests, NULL, NULL);
