@@ -69,6 +69,11 @@ status_column() {
     awk -F '\t' -v column="$1" 'NR > 1 && !seen[$column]++ { print $column }' "$kernel_dir/STATUS.tsv"
 }
 
+# features_in STATES BASE: the features that have one of them there, a regular expression, a line each
+features_in() {
+    awk -F '\t' -v states="^($1)\$" -v base="$2" '$2 == base && $3 ~ states { print $1 }' "$kernel_dir/STATUS.tsv"
+}
+
 list_bases() {
     status_column 2 | paste -s -d ' '
 }

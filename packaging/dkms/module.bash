@@ -56,11 +56,6 @@ source_tarball() {
 # What examine_kernel finds: why the module cannot be built for a kernel, as a sentence, or nothing; and its version.
 reason='' version=''
 
-# lacks_features BASE: the series brings features, and not only improvements of those that the base has
-lacks_features() {
-    awk -F '\t' -v base="$1" '$2 == base && $3 == "carried" { found = 1 } END { exit !found }' "$kernel_dir/STATUS.tsv"
-}
-
 # examine_kernel RELEASE [HEADERS]: sets the above, and what read_base sets
 examine_kernel() {
     local headers=${2:-/lib/modules/$1/build}
@@ -68,7 +63,8 @@ examine_kernel() {
     reason='' version='' base=$(base_of_release "$1")
     if [ -z "$base" ] || [ -z "$(carried_features "$base")" ]; then
         reason="there are no patches for this kernel"
-    elif ! lacks_features "$base"; then
+    elif [ -z "$(features_in carried "$base")" ]; then
+        # It has improvements alone.
         reason="the module was not tried with this kernel"
     elif [[ $1 == *-rt-* ]]; then
         reason="its source is not in a package"
