@@ -53,6 +53,7 @@ expect_nothing_left() {
 
 @test "demo after a signal leaves nothing, and says so" {
     for signal in INT TERM HUP; do
+        : >"$BATS_TEST_TMPDIR/output"
         TMPDIR=$PLACE env --default-signal=INT bash "$DEMO" "$FASTPATH" >"$BATS_TEST_TMPDIR/output" 2>&1 &
         for _ in {1..200}; do
             ! grep -q '==> Who shares it' "$BATS_TEST_TMPDIR/output" || break
