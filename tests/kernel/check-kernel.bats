@@ -37,7 +37,7 @@ setup() {
     TESTS=$ROOT/tests/kernel
     SCRIPTS=$ROOT/kernel/scripts
     export TMPDIR=$BATS_TEST_TMPDIR/scratch HOME=$BATS_TEST_TMPDIR
-    mkdir -p "$TESTS/mutants" "$TESTS/host" "$TESTS/guest" "$SCRIPTS" "$ROOT/kernel/bases" "$ROOT/kernel/6.1" "$TMPDIR"
+    mkdir -p "$ROOT/lib" "$ROOT/cmds" "$TESTS/mutants" "$TESTS/host" "$TESTS/guest" "$SCRIPTS" "$ROOT/kernel/bases" "$ROOT/kernel/6.1" "$TMPDIR"
     cp "$top_srcdir/tests/kernel/check-kernel" "$TESTS"
     cp "$top_srcdir/kernel/scripts/common.sh" "$SCRIPTS"
     sed -n -e 1p -e '/\t6\.1\t/p' "$top_srcdir/kernel/STATUS.tsv" >"$ROOT/kernel/STATUS.tsv"
@@ -209,4 +209,63 @@ print(len(file_systems.KINDS))')
     under_fault 1 'data 3 is a traceback'
     check_kernel --quick
     expect_failed '6.1: faults in what lseek finds are noticed'
+}
+
+# -- --changed --
+
+# run_steps ARGUMENT...: the steps that were run
+run_steps() {
+    check_kernel --changed "$@"
+    [ "$status" -eq 0 ] || fail "$output"
+    steps=$(sed -n 's/^==> \(6\.1: .*\): passed, [0-9]* s, .*/\1/p' <<<"$output")
+}
+
+@test "--changed leaves out what passed before, and says so" {
+    run_steps
+    [[ $steps == *"6.1: counters"*"6.1: under the debug kernel"* ]] || fail "$output"
+    run_steps
+    [ "$steps" = "6.1: kernels" ] || fail "$output"
+    [[ $output == *"==> 6.1: counters: passed before"*$'\nall passed' ]] || fail "$output"
+    [[ $output != *debug-suite* ]] || fail "$output"
+}
+
+@test "--changed tests again what depends on something that changed" {
+    local all
+
+    run_steps
+    all=$steps
+    for changed in kernel/6.1/series kernel/bases/6.1.conf kernel/scripts/common.sh tests/kernel/mutants/6.1-seek-one.patch \
+        tests/kernel/guest/counters tests/kernel/host/status tests/kernel/check-kernel; do
+        echo '#' >>"$ROOT/$changed"
+        run_steps
+        [ "$steps" = "$all" ] || fail "$changed" "$output"
+    done
+    # shellcheck disable=SC2016 # it is source
+    write_program "$SCRIPTS/build" 'for word; do :; done' 'case "$*" in *--patch*) echo faulty ;; *) echo "new-${word##*:}" ;; esac'
+    run_steps
+    [ "$steps" = "$all" ] || fail "$output"
+    run_steps --seeds 7
+    [ "$steps" = "$all" ] || fail "$output"
+}
+
+@test "--changed: a change of the program is one for those who run it, and another base's is none" {
+    run_steps
+    echo '//' >"$ROOT/lib/new.c"
+    mkdir "$ROOT/kernel/6.12"
+    echo 2001-one.patch >"$ROOT/kernel/6.12/series"
+    write_fault 6.12-seek-one
+    run_steps
+    [ "$steps" = $'6.1: kernels\n6.1: counters\n6.1: what status tells' ] || fail "$output"
+}
+
+@test "--changed: what failed is tested again, and without it all is" {
+    run_steps --quick
+    write_program "$TESTS/guest/counters" 'exit 1'
+    check_kernel --changed
+    expect_failed '6.1: counters'
+    check_kernel --changed
+    expect_failed '6.1: counters'
+    [[ $output == *"==> 6.1: what status tells: passed before"* ]] || fail "$output"
+    check_kernel
+    [[ $output != *"passed before"* ]] || fail "$output"
 }
