@@ -243,7 +243,7 @@ static void print_seek_cache(const struct verdict *verdict)
 		puts("Seek-cache: present; it does not help here");
 	else
 		puts("Seek-cache: present as in mainline, which stays slow if much data is not on "
-		     "disk yet: sync the file");
+		     "disk yet: sync the file, or see btrfs-fastpath-kernel(7)");
 }
 
 static void print_verdict(struct report *report, const struct verdict *verdict)

@@ -476,7 +476,7 @@ on_release() {
     on_release 5.19.0 --format json
     expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["absent",true]'
     on_release 6.18.0
-    expect_line 'Seek-cache: present as in mainline, which stays slow if much data is not on disk yet: sync the file'
+    expect_line 'Seek-cache: present as in mainline, which stays slow if much data is not on disk yet: sync the file, or see btrfs-fastpath-kernel[(]7[)]'
     on_release 6.18.0 --format json
     expect_json '.["seek-map"][0].verdict | [.seek_cache, .seek_cache_helps] | tojson' '["present",false]'
     on_release nonsense
