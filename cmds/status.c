@@ -376,13 +376,22 @@ static int print_features(const struct report *report)
 	return table_finish(table);
 }
 
+/* A module that was built and is not used would make features faster, if it does not bring them. */
+static bool is_module_told(const struct report *report)
+{
+	const struct module_kernel *running = report->module.running;
+
+	return running && (has_any(report, FEATURE_ABSENT) || report->module.needs_reboot ||
+			   running->state == MODULE_READY || running->state == MODULE_REFUSED);
+}
+
 /* Why the running kernel does not have what the package's module has. */
 static int print_module(const struct report *report)
 {
 	const struct module_kernel *running = report->module.running;
 	CLEANUP_FREE char *reason = NULL;
 
-	if (!running || (!has_any(report, FEATURE_ABSENT) && !report->module.needs_reboot))
+	if (!is_module_told(report))
 		return 0;
 	reason = escape_name(running->reason ? running->reason : "");
 	if (!reason)

@@ -434,12 +434,21 @@ kernel_status() {
     expect_json '.status.module | "\(.enabled) \(.state)"' "true null"
 }
 
-@test "status of the kernel says of the module where it has everything only that a reboot is needed" {
-    manager_says 'enabled\tno' "kernel\t99.0\tready\t$OURS\t"
+@test "status of the kernel says of the module where it has everything that it is not used, or that a reboot is needed" {
     loaded
+    manager_says 'enabled\tno' 'kernel\t99.0\tstock\t-\tno patches for this kernel'
     kernel_status 99.0
     refuse_line 'Module: .*'
+    manager_says 'enabled\tno' "kernel\t99.0\tready\t$OURS\t"
+    kernel_status 99.0
+    expect_line 'Module: ready'
+    manager_says 'enabled\tyes' "kernel\t99.0\trefused\t$OURS\tits key is not enrolled"
+    kernel_status 99.0
+    expect_line 'Module: refused: its key is not enrolled'
+    manager_says 'enabled\tyes' "kernel\t99.0\tactive\t$OURS\t"
+    kernel_status 99.0
+    expect_line 'Module: active; a reboot is needed'
     echo "$OURS" >/sys/module/btrfs/version
     kernel_status 99.0
-    expect_line 'Module: ready; a reboot is needed'
+    refuse_line 'Module: .*'
 }
