@@ -89,7 +89,7 @@ compare_versions() {
     elif [ "$image_is" != "$version" ]; then
         reason="the kernel is ${image_is:-not that of a package}, its headers are $version"
     elif [ -z "$source_is" ] || [ ! -r "$(source_tarball)" ]; then
-        reason="$source_package is not installed"
+        reason="$source_package is not installed: apt install $source_package"
     elif [ "$source_is" != "$version" ]; then
         reason="$source_package is $source_is, the kernel is $version: install the same version of both"
     fi
