@@ -38,6 +38,9 @@ stand_in() {
 # Nobody else sees these folders. The kernel is that of a package whose headers are not there.
 setup() {
     install=$BATS_FILE_TMPDIR/install
+    # Another run would remove what is mounted on.
+    exec {lock}</usr/share
+    flock "$lock"
     mkdir -p /lib/modules /usr/share/btrfs-fastpath 2>/dev/null || skip "cannot make /lib/modules"
     for folder in /lib/modules /usr/share/btrfs-fastpath /var/lib; do
         mount -t tmpfs -o mode=755 tmpfs "$folder"
