@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# The manager of the module, where DKMS moved the stock module away. It sees modules that are nothing but their version.
+# The manager of the module, where DKMS moved the stock module away. It runs with another folder in the place of each of
+# its own, and sees modules that are nothing but their version.
 # shellcheck disable=SC2154 # run sets variables
 
 bats_require_minimum_version 1.5.0
@@ -11,10 +12,12 @@ load environment.bash
 VERSION=0.2-1
 OURS=6.12.117-1+fastpath$VERSION
 RELEASE=6.12.117+deb13-amd64
-KERNEL=/lib/modules/$RELEASE
-TREE=/var/lib/dkms/btrfs-fastpath
+# Nothing outside is touched: another run of this may be under way.
+ROOT=$BATS_TEST_TMPDIR/root
+KERNEL=$ROOT/lib/modules/$RELEASE
+TREE=$ROOT/var/lib/dkms/btrfs-fastpath
 ORIGINALS=$TREE/original_module/$RELEASE/$(uname -m)
-MANAGER=$BATS_FILE_TMPDIR/install/usr/libexec/btrfs-fastpath/module
+MANAGER=$ROOT/usr/libexec/btrfs-fastpath/module
 
 # make_module VERSION FILE: VERSION may be empty
 make_module() {
@@ -24,44 +27,39 @@ make_module() {
 }
 
 setup_file() {
-    make -s -f "$top_srcdir/packaging/dkms/install.mk" DESTDIR="$BATS_FILE_TMPDIR/install" VERSION="$VERSION"
     make_module '' "$BATS_FILE_TMPDIR/stock"
     make_module "$OURS" "$BATS_FILE_TMPDIR/patched"
 }
 
 # stand_in NAME LINE: a program that is called in the place of the one that has this name
 stand_in() {
-    printf '#!/bin/sh\n%s\n' "$2" >"$BATS_TEST_TMPDIR/bin/$1"
-    chmod 755 "$BATS_TEST_TMPDIR/bin/$1"
+    printf '#!/bin/sh\n%s\n' "$2" >"$ROOT/bin/$1"
+    chmod 755 "$ROOT/bin/$1"
 }
 
-# Nobody else sees these folders. The kernel is that of a package whose headers are not there.
+# in_root FILE: its paths lead there, but for those of programs
+in_root() {
+    sed -i -E -e "s,(^|[^[:alnum:]/}*])(/(lib/modules|usr/share|var/lib|run|boot|etc)/),\\1$ROOT\\2,g" \
+        -e "s,^export PATH=,&$ROOT/bin:," "$1"
+}
+
+# A kernel of a package whose headers are not there
 setup() {
-    install=$BATS_FILE_TMPDIR/install
-    # Another run would remove what is mounted on.
-    exec {lock}</usr/share
-    flock "$lock"
-    mkdir -p /lib/modules /usr/share/btrfs-fastpath 2>/dev/null || skip "cannot make /lib/modules"
-    for folder in /lib/modules /usr/share/btrfs-fastpath /var/lib; do
-        mount -t tmpfs -o mode=755 tmpfs "$folder"
-    done
-    cp -r "$top_srcdir/kernel" /usr/share/btrfs-fastpath
-    mkdir "$BATS_TEST_TMPDIR/bin"
-    sed "s,^export PATH=,&$BATS_TEST_TMPDIR/bin:," "$install/usr/share/btrfs-fastpath/module.bash" \
-        >/usr/share/btrfs-fastpath/module.bash
+    make -s -f "$top_srcdir/packaging/dkms/install.mk" DESTDIR="$ROOT" VERSION="$VERSION"
+    mkdir -p "$ROOT"/{bin,usr/lib,var/lib,boot,run} "$ROOT/lib/modules" "$KERNEL/kernel/fs/btrfs"
+    # kmod may look for modules in either.
+    ln -s ../../lib/modules "$ROOT/usr/lib/modules"
+    cp -r "$top_srcdir/kernel" "$ROOT/usr/share/btrfs-fastpath"
+    in_root "$MANAGER"
+    in_root "$ROOT/usr/share/btrfs-fastpath/module.bash"
+    stand_in depmod "exec $(command -v depmod) -b '$ROOT' \"\$@\""
+    stand_in modprobe "exec $(command -v modprobe) -d '$ROOT' \"\$@\""
     stand_in dpkg-query 'echo installed 6.12.117-1'
     stand_in dkms 'exit 0'
     stand_in lsinitramfs 'exit 0'
     stand_in update-initramfs 'exit 0'
-    mkdir -p "$KERNEL/kernel/fs/btrfs"
+    PATH=$ROOT/bin:$PATH
     suffix=''
-}
-
-teardown() {
-    for folder in /var/lib /usr/share/btrfs-fastpath /lib/modules; do
-        umount "$folder"
-        rmdir --ignore-fail-on-non-empty "$folder" 2>/dev/null || true
-    done
 }
 
 # place stock|patched FILE
