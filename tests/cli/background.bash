@@ -5,15 +5,22 @@
 
 # start ARGUMENT...: its output goes to files; a background job ignores SIGINT
 start() {
+    # Who waits for its output must not find that of the run before, and send a signal to a shell that is to become it.
+    rm -f "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/stderr"
     env --default-signal=INT "$FASTPATH" log-stats "$@" \
         >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
     pid=$!
 }
 
-# The status of what was started.
+has_ended() {
+    [[ $(ps -o state= -p "$pid") = ?(Z) ]]
+}
+
+# The status of what was started. What a lost signal did not end is a failure, and no test that hangs.
 finish() {
     local status=0
 
+    within 300 has_ended
     wait "$pid" || status=$?
     pid=
     return "$status"

@@ -178,6 +178,7 @@ gnuplot_that() {
 @test "a gnuplot that hangs: the report is there, and a signal ends the command" {
     gnuplot_that 'exec sleep 60'
     for command in "log-stats --files 100 --every 10 $DIR" "send-reada $MNT/snapshot"; do
+        rm -f "$BATS_TEST_TMPDIR/output"
         # shellcheck disable=SC2086 # a command and its arguments
         "$FASTPATH" -q $command --plot "$PLOT" >"$BATS_TEST_TMPDIR/output" 3>&- &
         pid=$!
