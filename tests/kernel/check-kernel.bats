@@ -269,3 +269,33 @@ run_steps() {
     check_kernel
     [[ $output != *"passed before"* ]] || fail "$output"
 }
+
+# -- --turn --
+
+# check_turn N: of four bases; $bases are those that were checked, and $others those that were not
+check_turn() {
+    local base
+
+    cp "$top_srcdir/kernel/STATUS.tsv" "$ROOT/kernel"
+    for base in 5.10 6.1 6.12 7.3; do
+        mkdir -p "$ROOT/kernel/$base"
+        printf '%s\n' 2001-one.patch 9201-count.patch >"$ROOT/kernel/$base/series"
+        : >"$ROOT/kernel/bases/$base.conf"
+        write_fault "$base-seek-one"
+    done
+    run "$TESTS/check-kernel" --program /bin/true --quick --changed --turn "$1"
+    [ "$status" -eq 0 ] || fail "$output"
+    bases=$(sed -n 's/^==> \(.*\): counters: passed.*/\1/p' <<<"$output" | paste -sd ' ')
+    others=$(sed -n 's/^left out: \(.*\): not its turn on a new machine$/\1/p' <<<"$output" | paste -sd ' ')
+}
+
+@test "--turn: every second base on a new machine, and all of them on another" {
+    check_turn 18
+    [ "$bases of $others" = "5.10 6.12 of 6.1 7.3" ] || fail "$output"
+    check_turn 18
+    [ "$bases of $others" = "5.10 6.1 6.12 7.3 of " ] || fail "$output"
+    rm -r "$HOME/.cache"
+    check_turn 09
+    [ "$bases of $others" = "6.1 7.3 of 5.10 6.12" ] || fail "$output"
+    [[ $output == *$'\nall passed that was not left out' ]] || fail "$output"
+}
