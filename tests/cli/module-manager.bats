@@ -11,11 +11,15 @@ load environment.bash
 
 VERSION=0.2-1
 OURS=6.12.117-1+fastpath$VERSION
+EARLIER=6.12.117-1+fastpath0.1-1
 RELEASE=6.12.117+deb13-amd64
 # Nothing outside is touched: another run of this may be under way.
 ROOT=$BATS_TEST_TMPDIR/root
 KERNEL=$ROOT/lib/modules/$RELEASE
+STOCK=$KERNEL/kernel/fs/btrfs/btrfs.ko
+INITRAMFS=$ROOT/boot/initrd.img-$RELEASE
 TREE=$ROOT/var/lib/dkms/btrfs-fastpath
+LINK=$TREE/kernel-$RELEASE-$(uname -m)
 ORIGINALS=$TREE/original_module/$RELEASE/$(uname -m)
 MANAGER=$ROOT/usr/libexec/btrfs-fastpath/module
 
@@ -29,6 +33,7 @@ make_module() {
 setup_file() {
     make_module '' "$BATS_FILE_TMPDIR/stock"
     make_module "$OURS" "$BATS_FILE_TMPDIR/patched"
+    make_module "$EARLIER" "$BATS_FILE_TMPDIR/earlier"
 }
 
 # stand_in NAME LINE: a program that is called in the place of the one that has this name
@@ -56,13 +61,15 @@ setup() {
     stand_in modprobe "exec $(command -v modprobe) -d '$ROOT' \"\$@\""
     stand_in dpkg-query 'echo installed 6.12.117-1'
     stand_in dkms 'exit 0'
-    stand_in lsinitramfs 'exit 0'
-    stand_in update-initramfs 'exit 0'
+    # An initramfs is a list of what it has.
+    # shellcheck disable=SC2016 # for the stand-in
+    stand_in lsinitramfs 'cat "$1"'
+    stand_in update-initramfs "modprobe --set-version \"\$3\" --show-depends btrfs | sed 's,^insmod ,,; s, *$,,' >'$ROOT/boot/initrd.img-'\"\$3\""
     PATH=$ROOT/bin:$PATH
     suffix=''
 }
 
-# place stock|patched FILE
+# place stock|patched|earlier FILE
 place() {
     mkdir -p "${2%/*}"
     cp "$BATS_FILE_TMPDIR/$1" "$2"
@@ -77,20 +84,21 @@ build() {
 
 # dkms_installs [FILE]: as DKMS 3.2 does; FILE is the module that it moves away
 dkms_installs() {
-    local moved=${1:-$KERNEL/kernel/fs/btrfs/btrfs.ko$suffix}
+    local moved=${1:-$STOCK$suffix}
 
     mkdir -p "$ORIGINALS"
     mv "$moved" "$ORIGINALS"
     echo "$moved" >"$ORIGINALS/${moved##*/}.origin"
     place patched "$KERNEL/updates/dkms/btrfs.ko"
-    ln -s "$VERSION/$RELEASE/$(uname -m)" "$TREE/kernel-$RELEASE-$(uname -m)"
+    ln -s "$VERSION/$RELEASE/$(uname -m)" "$LINK"
     depmod "$RELEASE"
 }
 
 machine() {
-    place stock "$KERNEL/kernel/fs/btrfs/btrfs.ko"
+    place stock "$STOCK"
     build
     depmod "$RELEASE"
+    update-initramfs -u -k "$RELEASE"
 }
 
 manager() {
@@ -104,14 +112,24 @@ expect_loaded() {
     path=$(modprobe --set-version "$RELEASE" --show-depends btrfs | sed -n 's,^insmod \([^ ]*\).*,\1,p')
     [ "$path" = "$1$suffix" ] || fail "modprobe loads '$path' and not '$1$suffix'"
     [ -e "$path" ] || fail "there is no $path"
-    [ -e "$KERNEL/kernel/fs/btrfs/btrfs.ko$suffix" ] || fail "the stock module is not there"
+    [ -e "$STOCK$suffix" ] || fail "the stock module is not there"
     [ ! -e "$TREE/original_module" ] || fail "DKMS holds a module:" "$(find "$TREE")"
     [ ! -e "$KERNEL/updates/dkms" ] || fail "what DKMS installed is there:" "$(find "$KERNEL/updates")"
 }
 
 expect_stock() {
-    expect_loaded "$KERNEL/kernel/fs/btrfs/btrfs.ko"
-    [ -z "$(modinfo --field version "$KERNEL/kernel/fs/btrfs/btrfs.ko$suffix")" ]
+    expect_loaded "$STOCK"
+    is_stock "$STOCK$suffix"
+}
+
+is_stock() {
+    run -0 modinfo --field version "$1"
+    [ -z "$output" ]
+}
+
+# expect_initramfs FILE: that module is in it, and no other one
+expect_initramfs() {
+    [ "$(cat "$INITRAMFS")" = "$1" ] || fail "the initramfs has" "$(cat "$INITRAMFS")"
 }
 
 @test "a module that DKMS installed: status tells, disable gives the stock one back" {
@@ -188,11 +206,11 @@ expect_stock() {
 @test "a stock module that came since stays, and so do modules of others" {
     machine
     dkms_installs
-    place stock "$KERNEL/kernel/fs/btrfs/btrfs.ko"
-    echo newer >>"$KERNEL/kernel/fs/btrfs/btrfs.ko"
+    place stock "$STOCK"
+    echo newer >>"$STOCK"
     run -0 manager disable
-    [ "$(tail -n 1 "$KERNEL/kernel/fs/btrfs/btrfs.ko" | tail -c 6)" = newer ]
-    expect_loaded "$KERNEL/kernel/fs/btrfs/btrfs.ko"
+    [ "$(tail -n 1 "$STOCK" | tail -c 6)" = newer ]
+    expect_loaded "$STOCK"
 
     place stock "$KERNEL/updates/dkms/btrfs.ko"
     depmod "$RELEASE"
@@ -226,5 +244,260 @@ expect_stock() {
     [ -e "$KERNEL/updates/dkms/btrfs.ko" ]
     umount "$KERNEL/kernel"
     run -0 manager remove
+    expect_stock
+}
+
+@test "without a stock module what DKMS installed stays, and status says what to do" {
+    machine
+    dkms_installs
+    rm "$ORIGINALS/btrfs.ko"
+    for action in disable update remove; do
+        run -1 manager $action
+        [[ $output == *"there is no stock module: apt install --reinstall linux-image-$RELEASE"* ]]
+        cmp "$KERNEL/updates/dkms/btrfs.ko" "$BATS_FILE_TMPDIR/patched"
+    done
+    run -0 manager status
+    [[ $output == *"there is no stock module: apt install --reinstall linux-image-$RELEASE"* ]]
+    place stock "$STOCK"
+    run -0 manager disable
+    expect_stock
+}
+
+@test "the same where what DKMS moved away is not whole" {
+    machine
+    dkms_installs
+    truncate -s 100 "$ORIGINALS/btrfs.ko"
+    run -1 manager disable
+    [[ $output == *"there is no stock module"* ]]
+    cmp "$KERNEL/updates/dkms/btrfs.ko" "$BATS_FILE_TMPDIR/patched"
+}
+
+@test "the same where what DKMS installed is a link to what it built" {
+    machine
+    mv "$TREE/$VERSION" "$TREE/0.1-1"
+    rm "$TREE/0.1-1/source"
+    dkms_installs
+    ln -sfn "0.1-1/$RELEASE/$(uname -m)" "$LINK"
+    ln -sf "$LINK/module/btrfs.ko" "$KERNEL/updates/dkms/btrfs.ko"
+    rm "$ORIGINALS/btrfs.ko"
+    for action in disable update remove; do
+        run -1 manager $action
+        cmp "$KERNEL/updates/dkms/btrfs.ko" "$BATS_FILE_TMPDIR/patched"
+    done
+    place stock "$STOCK"
+    run -0 manager update
+    expect_stock
+    [ ! -e "$TREE/0.1-1" ]
+}
+
+@test "without a stock module the one that is active stays" {
+    machine
+    run -0 manager enable
+    rm "$STOCK"
+    run -1 manager disable
+    [[ $output == *"there is no stock module"* ]]
+    cmp "$KERNEL/updates/$OURS/btrfs.ko" "$BATS_FILE_TMPDIR/patched"
+    run -0 manager status
+    [[ $output == *"there is no stock module: apt install --reinstall linux-image-$RELEASE"* ]]
+    # Part of a copy is none.
+    place stock "$STOCK.part"
+    run -1 manager disable
+}
+
+@test "without a stock module an earlier one stays until there is another one" {
+    machine
+    run -0 manager enable
+    mv "$KERNEL/updates/$OURS" "$KERNEL/updates/$EARLIER"
+    place earlier "$KERNEL/updates/$EARLIER/btrfs.ko"
+    depmod "$RELEASE"
+    rm "$STOCK"
+    stand_in cp 'exit 1'
+    run -1 manager update
+    cmp "$KERNEL/updates/$EARLIER/btrfs.ko" "$BATS_FILE_TMPDIR/earlier"
+    [[ $output != *stock* ]]
+    rm "$ROOT/bin/cp"
+    run -0 manager update
+    place stock "$STOCK"
+    expect_loaded "$KERNEL/updates/$OURS/btrfs.ko"
+    [ ! -e "$KERNEL/updates/$EARLIER" ]
+}
+
+@test "a kernel that is removed, or was, needs no stock module" {
+    machine
+    run -0 manager enable
+    rm "$STOCK"
+    run -0 manager forget "$RELEASE"
+    [ ! -e "$KERNEL/updates" ]
+
+    machine
+    dkms_installs
+    rm "$ORIGINALS/btrfs.ko"
+    run -0 manager forget "$RELEASE"
+    [ ! -e "$KERNEL/updates" ]
+
+    machine
+    run -0 manager enable
+    rm "$STOCK"
+    stand_in dpkg-query 'exit 1'
+    touch "$ROOT/boot/vmlinuz-$RELEASE"
+    run -1 manager remove
+    [ -e "$KERNEL/updates/$OURS/btrfs.ko" ]
+    rm "$ROOT/boot/vmlinuz-$RELEASE"
+    run -0 manager remove
+    [ ! -e "$KERNEL/updates" ]
+}
+
+@test "a file in the place of the stock module is not one, without its end or patched" {
+    machine
+    dkms_installs
+    place stock "$STOCK"
+    truncate -s 100 "$STOCK"
+    run -0 manager disable
+    expect_stock
+
+    dkms_installs
+    place patched "$STOCK"
+    run -0 manager disable
+    expect_stock
+}
+
+@test "an initramfs that has what DKMS installed is made anew" {
+    machine
+    dkms_installs
+    update-initramfs -u -k "$RELEASE"
+    expect_initramfs "$KERNEL/updates/dkms/btrfs.ko"
+    run -0 manager disable
+    expect_initramfs "$STOCK"
+    run -0 manager enable
+    expect_initramfs "$KERNEL/updates/$OURS/btrfs.ko"
+}
+
+@test "the initramfs of a module of somebody else is right" {
+    machine
+    place stock "$KERNEL/updates/dkms/btrfs.ko"
+    run -0 manager enable
+    expect_initramfs "$KERNEL/updates/$OURS/btrfs.ko"
+    run -0 manager disable
+    expect_initramfs "$KERNEL/updates/dkms/btrfs.ko"
+}
+
+@test "the stock module is on disk before DKMS loses it, on another file system, too" {
+    machine
+    dkms_installs
+    stand_in sync "echo \"\$@\" \$(ls '$STOCK' '$ORIGINALS/btrfs.ko') >>'$ROOT/synced'; exec $(command -v sync) \"\$@\""
+    run -0 manager disable
+    grep -Fx "${STOCK%/*} $STOCK $ORIGINALS/btrfs.ko" "$ROOT/synced"
+    expect_stock
+
+    dkms_installs
+    rm "$ROOT/synced"
+    stand_in ln 'exit 1'
+    run -0 manager disable
+    grep -Fx "${STOCK%/*} $STOCK $ORIGINALS/btrfs.ko" "$ROOT/synced"
+    expect_stock
+}
+
+@test "a module that is not whole, and not ours, stays, and it is told" {
+    place stock "$STOCK"
+    place stock "$KERNEL/updates/dkms/btrfs.ko"
+    truncate -s 100 "$KERNEL/updates/dkms/btrfs.ko"
+    depmod "$RELEASE"
+    # It has no symbols.
+    echo "updates/dkms/btrfs.ko:" >"$KERNEL/modules.dep"
+    run -1 manager disable
+    [ -e "$KERNEL/updates/dkms/btrfs.ko" ]
+}
+
+@test "a kernel that stays after all gets its initramfs" {
+    machine
+    run -0 manager enable
+    run -0 manager forget "$RELEASE"
+    expect_initramfs "$KERNEL/updates/$OURS/btrfs.ko"
+    run -0 manager update
+    expect_initramfs "$STOCK"
+    [ ! -e "$ROOT/var/lib/btrfs-fastpath/unsettled/$RELEASE" ]
+
+    build
+    run -0 manager enable
+    run -0 manager forget "$RELEASE"
+    rm -r "$KERNEL"
+    run -0 manager update
+    [ ! -e "$ROOT/var/lib/btrfs-fastpath/unsettled/$RELEASE" ]
+}
+
+@test "a link to the folder into which DKMS installs" {
+    machine
+    mkdir "$ROOT/elsewhere" "$KERNEL/updates"
+    ln -s "$ROOT/elsewhere" "$KERNEL/updates/dkms"
+    dkms_installs
+    run -0 manager disable
+    [ ! -e "$ROOT/elsewhere/btrfs.ko" ]
+    rm "$KERNEL/updates/dkms"
+    expect_stock
+}
+
+@test "what an interrupted change left: paths without a module, parts of one, the link of DKMS" {
+    machine
+    dkms_installs
+    mv "$ORIGINALS/btrfs.ko" "$STOCK"
+    : >"$STOCK.part"
+    run -0 manager disable
+    expect_stock
+
+    dkms_installs
+    cp "$ORIGINALS/btrfs.ko" "$STOCK"
+    : >"$STOCK.part"
+    run -0 manager disable
+    expect_stock
+    [ ! -e "$STOCK.part" ]
+
+    ln -s "$VERSION/$RELEASE/$(uname -m)" "$LINK"
+    run -0 manager disable
+    expect_stock
+    [ ! -L "$LINK" ]
+}
+
+@test "a link that DKMS moved away is put back as one" {
+    machine
+    place stock "$ROOT/elsewhere.ko"
+    mkdir -p "$KERNEL/extra"
+    ln -s ../../../../elsewhere.ko "$KERNEL/extra/btrfs.ko"
+    dkms_installs "$KERNEL/extra/btrfs.ko"
+    run -0 manager disable
+    [ "$(readlink "$KERNEL/extra/btrfs.ko")" = ../../../../elsewhere.ko ]
+    [ ! -e "$TREE/original_module" ]
+}
+
+@test "a stock module that came compressed stays, and nothing is put beside it" {
+    machine
+    dkms_installs
+    suffix=.xz
+    place stock "$STOCK"
+    run -0 manager disable
+    [ ! -e "$STOCK" ]
+    expect_stock
+}
+
+@test "a file with another name than a module has stays" {
+    machine
+    dkms_installs
+    cp "$KERNEL/updates/dkms/btrfs.ko" "$KERNEL/updates/dkms/btrfs.ko.bak"
+    run -0 manager disable
+    [ -e "$KERNEL/updates/dkms/btrfs.ko.bak" ]
+    [ ! -e "$KERNEL/updates/dkms/btrfs.ko" ]
+}
+
+@test "DKMS of Debian 12, which moves nothing away, also when it was interrupted" {
+    machine
+    place patched "$KERNEL/updates/dkms/btrfs.ko"
+    ln -s "$VERSION/$RELEASE/$(uname -m)" "$LINK"
+    depmod "$RELEASE"
+    run -0 manager disable
+    expect_stock
+    [ ! -L "$LINK" ]
+
+    place patched "$KERNEL/updates/dkms/btrfs.ko"
+    truncate -s 100 "$KERNEL/updates/dkms/btrfs.ko"
+    run -0 manager disable
     expect_stock
 }
