@@ -45,13 +45,14 @@ stand_in() {
 # in_root FILE: its paths lead there, but for those of programs
 in_root() {
     sed -i -E -e "s,(^|[^[:alnum:]/}*])(/(lib/modules|usr/share|var/lib|run|boot|etc)/),\\1$ROOT\\2,g" \
-        -e "s,^export PATH=,&$ROOT/bin:," "$1"
+        -e "s,^export PATH=,&$ROOT/faulty:$ROOT/bin:," "$1"
 }
 
 # A kernel of a package whose headers are not there
 setup() {
     make -s -f "$top_srcdir/packaging/dkms/install.mk" DESTDIR="$ROOT" VERSION="$VERSION"
     mkdir -p "$ROOT"/{bin,usr/lib,var/lib,boot,run} "$ROOT/lib/modules" "$KERNEL/kernel/fs/btrfs"
+    touch "$KERNEL"/modules.{order,builtin,builtin.modinfo}
     # kmod may look for modules in either.
     ln -s ../../lib/modules "$ROOT/usr/lib/modules"
     cp -r "$top_srcdir/kernel" "$ROOT/usr/share/btrfs-fastpath"
@@ -114,7 +115,7 @@ expect_loaded() {
     [ -e "$path" ] || fail "there is no $path"
     [ -e "$STOCK$suffix" ] || fail "the stock module is not there"
     [ ! -e "$TREE/original_module" ] || fail "DKMS holds a module:" "$(find "$TREE")"
-    [ ! -e "$KERNEL/updates/dkms" ] || fail "what DKMS installed is there:" "$(find "$KERNEL/updates")"
+    [ -z "$(find "$KERNEL/updates/dkms" ! -type d 2>/dev/null)" ] || fail "what DKMS installed is there:" "$(find "$KERNEL/updates")"
 }
 
 expect_stock() {
@@ -500,4 +501,92 @@ expect_initramfs() {
     truncate -s 100 "$KERNEL/updates/dkms/btrfs.ko"
     run -0 manager disable
     expect_stock
+}
+
+# with_fault NUMBER FAULT: before the command of that number which changes something, from 0 on, the line FAULT is run
+with_fault() {
+    local command
+
+    mkdir "$ROOT/faulty"
+    echo "$1" >"$ROOT/count"
+    cat >"$ROOT/faulty/cp" <<TEXT
+#!/bin/sh
+read -r count <'$ROOT/count'
+echo \$((count - 1)) >'$ROOT/count'
+[ "\$count" -ne 0 ] || $2
+PATH=\${PATH#*:}
+exec "\${0##*/}" "\$@"
+TEXT
+    chmod 755 "$ROOT/faulty/cp"
+    for command in depmod ln mv rm rmdir sync update-initramfs; do
+        ln "$ROOT/faulty/cp" "$ROOT/faulty/$command"
+    done
+}
+
+has_any_module() {
+    local file
+
+    for file in "$STOCK" "$KERNEL"/updates/*/btrfs.ko; do
+        ! modinfo "$file" >/dev/null 2>&1 || return 0
+    done
+    fail "no module is there:" "$(find "$ROOT/lib/modules" "$TREE")"
+}
+
+# survives PREPARATION EXPECTATION ACTION FAULT...: with a fault before any step there is a module, and the same again does
+# the rest
+survives() {
+    local number fault
+
+    for fault in "${@:4}"; do
+        for ((number = 0; ; number++)); do
+            rm -rf "$KERNEL/updates" "$TREE" "$ROOT/var/lib/btrfs-fastpath" "$ROOT/run"
+            "$1"
+            with_fault "$number" "$fault"
+            setsid --wait "$MANAGER" "$3" >"$ROOT/said" 2>&1 || true
+            rm -r "$ROOT/faulty"
+            has_any_module
+            "$MANAGER" "$3" >"$ROOT/said" 2>&1 || fail "$fault before step $number: $3 fails:" "$(cat "$ROOT/said")"
+            "$2" || fail "$fault before step $number"
+            [ "$(cat "$ROOT/count")" -lt 0 ] || break
+        done
+        [ "$number" -gt 5 ] || fail "there are $number steps"
+    done
+}
+
+installed_by_dkms() {
+    machine
+    dkms_installs
+    update-initramfs -u -k "$RELEASE"
+}
+
+stock_everywhere() {
+    expect_stock && expect_initramfs "$STOCK"
+}
+
+@test "interrupted or failing in any step: there is a module, and disable does the rest" {
+    survives installed_by_dkms stock_everywhere disable 'kill -KILL 0' 'kill -TERM 0' 'exit 1'
+}
+
+active_without_stock() {
+    machine
+    manager enable
+    mv "$KERNEL/updates/$OURS" "$KERNEL/updates/$EARLIER"
+    place earlier "$KERNEL/updates/$EARLIER/btrfs.ko"
+    depmod "$RELEASE"
+    update-initramfs -u -k "$RELEASE"
+    rm "$STOCK"
+}
+
+ours_everywhere() {
+    # what the expectation asks for
+    place stock "$STOCK"
+    expect_loaded "$KERNEL/updates/$OURS/btrfs.ko" && expect_initramfs "$KERNEL/updates/$OURS/btrfs.ko"
+}
+
+@test "the same without a stock module: update does the rest" {
+    survives active_without_stock ours_everywhere update 'kill -KILL 0' 'exit 1'
+}
+
+@test "killed where DKMS installed it: enable does the rest" {
+    survives installed_by_dkms ours_everywhere enable 'kill -KILL 0'
 }
