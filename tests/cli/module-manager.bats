@@ -303,6 +303,7 @@ expect_initramfs() {
     # Part of a copy is none.
     place stock "$STOCK.part"
     run -1 manager disable
+    cmp "$KERNEL/updates/$OURS/btrfs.ko" "$BATS_FILE_TMPDIR/patched"
 }
 
 @test "without a stock module an earlier one stays until there is another one" {
@@ -456,6 +457,11 @@ expect_initramfs() {
     run -0 manager disable
     expect_stock
     [ ! -L "$LINK" ]
+
+    mkdir -p "$ORIGINALS"
+    echo "$STOCK" >"$ORIGINALS/btrfs.ko.origin"
+    run -0 manager disable
+    expect_stock
 }
 
 @test "a link that DKMS moved away is put back as one" {
