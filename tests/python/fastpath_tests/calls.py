@@ -214,7 +214,7 @@ def start_writing_back(fd):
 
 
 def seek(fd, offset, whence):
-    """For SEEK_DATA and SEEK_HOLE. None behind the last."""
+    """For SEEK_DATA and SEEK_HOLE. None after the last."""
     try:
         return os.lseek(fd, offset, whence)
     except OSError as error:
@@ -233,7 +233,7 @@ def data_ranges(fd, size, seek=seek):
             break
         offset = seek(fd, start, os.SEEK_HOLE)
         if offset is None or offset <= start:
-            raise Difference(f"no hole behind data at {start}: {offset}")
+            raise Difference(f"no hole after data at {start}: {offset}")
         found.append((start, offset))
     return found
 
@@ -245,7 +245,7 @@ def fiemap_request(room):
 
 
 def fiemap_call(fd, start, room, guard=contextlib.nullcontext):
-    """One call for what is behind START. Returns the request as the kernel filled it in, and the count of extents."""
+    """One call for what is after START. Returns the request as the kernel filled it in, and the count of extents."""
     request = fiemap_request(room)
     FIEMAP_HEADER.pack_into(request, 0, start, TO_THE_END - start, 0, 0, room, 0)
     with guard():

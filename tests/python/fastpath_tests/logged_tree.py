@@ -335,7 +335,7 @@ class Expectation(Tree):
             yield f"'{path}' has the attribute {it.attribute}, not {attribute}"
 
     def problems_of_content(self, path, content, inode):
-        """Of what was appended behind the last fsync, any part may be there."""
+        """Of what was appended after the last fsync, any part may be there."""
         whole, sure = self.contents[inode], self.sure_contents.get(inode, 0)
         if content[:sure] != whole[:sure]:
             yield f"'{path}' has other contents in its first {sure} bytes"

@@ -141,6 +141,7 @@ def named():
         log("many creates", 20, 50, ["create"]),
         log("few creates", 60, 2, ["create"]),
         log("mixed", 30, 10, LOG_CHANGES, before=100),
+        log("removals and creates", 20, 100, ["create", "unlink"], before=1500),
         nocow("prealloc, direct", "prealloc", True),
         nocow("checksums, buffered", "checksums", False),
     ]

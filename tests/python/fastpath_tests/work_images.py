@@ -144,7 +144,7 @@ MOST_EXTENTS = {"interleaved": 2000, "pairs": 2000, "mixed": 2000}
 
 
 def make_filler(tree, count):
-    """Leaves of one inode each, before and behind the file's."""
+    """Leaves of one inode each, before and after the file's."""
     for _ in range(count):
         with tree.opened(tree.new_path(b"data", "filler")) as fd:
             os.setxattr(fd, "user.filler", tree.bytes(XATTR_BYTES))
