@@ -2,6 +2,11 @@
 # shellcheck shell=bash disable=SC2034
 # What the scripts of this folder share. Source it; $0 is the script that was called.
 
+# With this variable patch makes no new file, and bash has set -e in $(...), too, which leaving the mode does not undo.
+unset POSIXLY_CORRECT
+set +o posix
+shopt -u inherit_errexit
+
 # Tests have a folder of their own.
 kernel_dir=$(realpath "${FASTPATH_KERNEL_DIR:-$(dirname "${BASH_SOURCE[0]}")/..}")
 # shellcheck disable=SC2034 # fetch and build use it

@@ -246,6 +246,15 @@ add_count() {
     unchanged
 }
 
+@test "apply: the same whatever POSIXLY_CORRECT says" {
+    printf 'Subject: x\n---\n--- /dev/null\n+++ b/fs/btrfs/new.c\n@@ -0,0 +1 @@\n+new\n' \
+        >"$FASTPATH_KERNEL_DIR/6.1/9001-new.patch"
+    echo 9001-new.patch >"$FASTPATH_KERNEL_DIR/6.1/series"
+    POSIXLY_CORRECT=1 apply
+    expect 0 "applied 9001-new.patch"
+    has new new.c
+}
+
 @test "apply: a hard link of a file keeps what it had" {
     cp -al "$TREE" linked
     apply
