@@ -112,12 +112,12 @@ description() {
     sed -e '1,/^$/d' -e '/^---$/,$d' "$1"
 }
 
-# tree_version TREE: what a kernel tree calls itself, 6.1.192 for example
+# tree_version TREE: what a kernel tree calls itself, 6.1.192 for example. awk would take a=b/Makefile for an assignment.
 tree_version() {
     awk -F ' *= *' '
         $1 == "VERSION" { version = $2 }
         $1 == "PATCHLEVEL" { patchlevel = $2 }
-        $1 == "SUBLEVEL" { print version "." patchlevel "." $2; exit }' "$1/Makefile"
+        $1 == "SUBLEVEL" { print version "." patchlevel "." $2; exit }' <"$1/Makefile"
 }
 
 # kernel_make TREE OBJECTS ARGUMENT...: the kernel's make, quietly, for objects outside the sources

@@ -255,6 +255,12 @@ add_count() {
     has new new.c
 }
 
+@test "apply: a source whose name looks like an assignment" {
+    mv "$TREE" a=b
+    run timeout 60 "$APPLY" 6.1 a=b </dev/null
+    expect 0 "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
+}
+
 @test "apply: a hard link of a file keeps what it had" {
     cp -al "$TREE" linked
     apply

@@ -155,3 +155,20 @@ TEXT
     [ "$status" -eq 1 ]
     [ "${stderr_lines[0]}" = "ERROR: only one of --tarball, --version and --list" ]
 }
+
+# write_tarball FILE [TAR-OPTION...]: of a source
+write_tarball() {
+    mkdir -p "$BATS_TEST_TMPDIR/linux/fs/btrfs"
+    printf 'VERSION = 6\nPATCHLEVEL = 1\nSUBLEVEL = 5\n' >"$BATS_TEST_TMPDIR/linux/Makefile"
+    touch "$BATS_TEST_TMPDIR/linux/fs/btrfs/ctree.c"
+    chmod 6777 "$BATS_TEST_TMPDIR/linux/fs/btrfs/ctree.c"
+    tar --force-local -C "$BATS_TEST_TMPDIR" -cf "$1" "${@:2}" linux
+}
+
+@test "fetch --tarball: a name with a colon" {
+    cd "$BATS_TEST_TMPDIR"
+    write_tarball x:y.tar
+    fetch --tarball x:y.tar 6.1
+    [ "$status" -eq 0 ]
+    [ -f "$output/fs/btrfs/ctree.c" ]
+}
