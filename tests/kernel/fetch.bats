@@ -172,3 +172,12 @@ write_tarball() {
     [ "$status" -eq 0 ]
     [ -f "$output/fs/btrfs/ctree.c" ]
 }
+
+@test "fetch --tarball: the source is the caller's, and nobody else can change it" {
+    write_tarball "$BATS_TEST_TMPDIR/x.tar" --owner=12345 --group=12345
+    umask 0
+    fetch --tarball "$BATS_TEST_TMPDIR/x.tar" 6.1
+    [ "$status" -eq 0 ]
+    [ -z "$(find "$output" ! -user "$(id -u)")" ]
+    [ -z "$(find "$output" -perm /7022)" ]
+}
