@@ -9,7 +9,7 @@ shopt -u inherit_errexit
 
 # Tests have a folder of their own.
 kernel_dir=$(realpath "${FASTPATH_KERNEL_DIR:-$(dirname "${BASH_SOURCE[0]}")/..}")
-# shellcheck disable=SC2034 # fetch and build use it
+# make_cache makes it.
 cache_dir=${XDG_CACHE_HOME:-${HOME:?}/.cache}/btrfs-fastpath
 
 die() {
@@ -337,6 +337,55 @@ make_scratch() {
     trap 'exit 143' TERM
     trap 'exit 129' HUP
     scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
+}
+
+# is_shared DIR: others than its owner can write to it. A group of the caller's own name has nobody else in it.
+is_shared() {
+    local mode group
+
+    IFS=/ read -r mode group < <(stat -L -c %a/%g "$1") || return 0
+    if (((8#$mode & 8#22) == 8#20)) && [ "$group" = "$(id -g)" ]; then
+        [ "$(id -gn)" != "$(id -un)" ]
+    else
+        (((8#$mode & 8#22) != 0))
+    fi
+}
+
+# is_own DIR: the caller's, and nobody else can write to it
+is_own() {
+    [ -d "$1" ] && [ -O "$1" ] && ! is_shared "$1"
+}
+
+# is_trusted FILE: the caller's or root's, who owns / also where a user namespace has another name for root
+is_trusted() {
+    local owner
+
+    owner=$(stat -L -c %u "$1") || return
+    [ -O "$1" ] || [ "$owner" = 0 ] || [ "$owner" = "$(stat -c %u /)" ]
+}
+
+# require_safe DIR: no other user can put something else in its place, or in that of what is made in it
+require_safe() {
+    local parent=${1%/*}
+
+    [ "$1" = / ] || require_safe "${parent:-/}"
+    [ -e "$1" ] || return 0
+    is_trusted "$1" || die "not safe from other users: '$1' belongs to one"
+    [ -k "$1" ] || ! is_shared "$1" || die "not safe from other users: they can write to '$1'"
+}
+
+# make_cache FOLDER...: $cache_dir, with these in it. From it root runs what is in a Makefile: sudo and su can leave a user's
+# HOME to root.
+make_cache() {
+    umask go-w
+    cache_dir=$(realpath -m "$cache_dir")
+    require_safe "$cache_dir"
+    mkdir -p "$cache_dir"
+    # In a folder like /tmp somebody else may have been the first.
+    require_safe "$cache_dir"
+    { [ "$(realpath "$cache_dir")" = "$cache_dir" ] && is_own "$cache_dir"; } ||
+        die "the cache is not yours alone: '$cache_dir'; XDG_CACHE_HOME can name another place"
+    [ $# -eq 0 ] || mkdir -p "${@/#/$cache_dir/}"
 }
 
 # require_base_tree TREE: TREE is a kernel of the series that read_base found

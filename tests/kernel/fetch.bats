@@ -181,3 +181,56 @@ write_tarball() {
     [ -z "$(find "$output" ! -user "$(id -u)")" ]
     [ -z "$(find "$output" -perm /7022)" ]
 }
+
+# refuses_cache: for the reason that its last line gives, and makes nothing
+refuses_cache() {
+    fetch 6.1
+    [ "$status" -eq 1 ]
+    # shellcheck disable=SC2053 # a pattern it is
+    [[ ${stderr_lines[-1]} == $1 ]] || { printf '%s\n' "$stderr" >&2 && return 1; }
+    [ ! -e "$CALLS" ]
+}
+
+# whose: makes a folder another user's
+whose() {
+    chown 12345:12345 "$@" 2>/dev/null || skip "root makes a folder another user's"
+}
+
+@test "fetch: a cache in a folder of another user is refused" {
+    mkdir -p "$XDG_CACHE_HOME"
+    whose "$XDG_CACHE_HOME"
+    refuses_cache "ERROR: not safe from other users: '$XDG_CACHE_HOME' belongs to one"
+    [ -z "$(ls -A "$XDG_CACHE_HOME")" ]
+    chown 0:0 "$XDG_CACHE_HOME"
+    mkdir -p "$XDG_CACHE_HOME/btrfs-fastpath/source/6.1-6.1.5-2"
+    whose "$XDG_CACHE_HOME/btrfs-fastpath"
+    refuses_cache "ERROR: not safe from other users: '$XDG_CACHE_HOME/btrfs-fastpath' belongs to one"
+    # through a link, too
+    mv "$XDG_CACHE_HOME" "$BATS_TEST_TMPDIR/elsewhere"
+    ln -s elsewhere "$XDG_CACHE_HOME"
+    refuses_cache "ERROR: not safe from other users: '$BATS_TEST_TMPDIR/elsewhere/btrfs-fastpath' belongs to one"
+}
+
+@test "fetch: a cache to which others can write is refused" {
+    mkdir -p "$XDG_CACHE_HOME/btrfs-fastpath"
+    chmod o+w "$XDG_CACHE_HOME"
+    refuses_cache "ERROR: not safe from other users: they can write to '$XDG_CACHE_HOME'"
+    # nobody can replace a folder of the caller there
+    chmod +t "$XDG_CACHE_HOME"
+    fetch 6.1
+    [ "$status" -eq 0 ]
+    rm "$CALLS"
+    chmod 1777 "$XDG_CACHE_HOME/btrfs-fastpath"
+    refuses_cache "ERROR: the cache is not yours alone: '$XDG_CACHE_HOME/btrfs-fastpath'; *"
+}
+
+@test "fetch: a cache of a group with nobody else in it" {
+    [ "$(id -gn)" = "$(id -un)" ] || skip "the caller's group has others in it"
+    umask 002
+    mkdir -p "$XDG_CACHE_HOME/btrfs-fastpath"
+    fetch 6.1
+    [ "$status" -eq 0 ]
+    rm "$CALLS"
+    chgrp 12345 "$XDG_CACHE_HOME/btrfs-fastpath" 2>/dev/null || return 0
+    refuses_cache "ERROR: not safe from other users: they can write to '$XDG_CACHE_HOME/btrfs-fastpath'"
+}
