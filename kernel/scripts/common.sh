@@ -285,11 +285,27 @@ patched_files() {
         sed -e 's/^....//' -e 's/\t.*//' -e '/^\/dev\/null$/d' -e 's,^[^/]*/,,' | sort -u
 }
 
+# require_regular DIR FILE...: each is a regular file or not there, and none is a link or in one
+require_regular() {
+    local dir=$1 file
+
+    shift
+    for file; do
+        [ ! -e "$dir/$file" ] || [ -f "$dir/$file" ] || die "no regular file: '$dir/$file'"
+        while [ ! -L "$dir/$file" ]; do
+            [[ $file == */* ]] || continue 2
+            file=${file%/*}
+        done
+        die "a link: '$dir/$file'"
+    done
+}
+
 # copy_files FROM TO FILE...: those that are there
 copy_files() {
     local from=$1 to=$2 file
 
     shift 2
+    require_regular "$from" "$@"
     for file; do
         [ -e "$from/$file" ] || continue
         mkdir -p "$to/${file%/*}"

@@ -414,6 +414,79 @@ row_of() {
     unchanged
 }
 
+@test "apply: links to another source lead nowhere" {
+    cp -r "$TREE" other
+    cp -r other other-before
+    rm -r "$TREE/fs/btrfs"
+    ln -s "$PWD/other/fs/btrfs" "$TREE/fs/btrfs"
+    apply
+    expect_error "ERROR: a link: '$TREE/fs/btrfs'"
+    rm -r "$TREE/fs"
+    ln -s "$PWD/other/fs" "$TREE/fs"
+    apply
+    expect_error "ERROR: a link: '$TREE/fs'"
+    diff -r other-before other
+    # it is the caller who names this one
+    ln -s other named
+    run "$APPLY" 6.1 named
+    [ "$status" -eq 0 ] || fail "$output"
+}
+
+@test "apply: what a patch changes is a file" {
+    local file=$TREE/fs/btrfs/one.c
+
+    mv "$file" one.c
+    ln -s "$PWD/one.c" "$file"
+    apply
+    expect_error "ERROR: a link: '$file'"
+    rm "$file"
+    mkfifo "$file"
+    run timeout 60 "$APPLY" 6.1 "$TREE"
+    expect_error "ERROR: no regular file: '$file'"
+    rm "$file"
+    ln -s /dev/zero "$file"
+    # it would fill the disk
+    run bash -c 'ulimit -f 2048 && exec "$@"' bash "$APPLY" 6.1 "$TREE"
+    expect_error "ERROR: no regular file: '$file'"
+    rm "$file"
+    ln -s nothing "$file"
+    apply
+    expect_error "ERROR: a link: '$file'"
+    rm "$file"
+    mv one.c "$file"
+    unchanged
+}
+
+@test "apply: a source of another user, or one that others can write to" {
+    local folder
+
+    for folder in "$TREE" "$TREE/fs" "$TREE/fs/btrfs"; do
+        chmod o+w "$folder"
+        apply
+        expect_error "ERROR: other users can write to '$folder'"
+        chmod o-w "$folder"
+        chown 12345 "$folder" 2>/dev/null || skip "root makes a folder another user's"
+        apply
+        expect_error "ERROR: '$folder' is another user's, *"
+        chown 0 "$folder"
+    done
+    unchanged
+}
+
+@test "apply: another user tries the patches on root's source, and changes his own" {
+    local other=(setpriv --reuid=12345 --regid=12345 --clear-groups env TMPDIR=/tmp)
+
+    chmod a+x "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
+    "${other[@]}" "$APPLY" --help >/dev/null 2>&1 || skip "root runs it as another user"
+    run "${other[@]}" "$APPLY" 6.1 "$TREE" --dry-run
+    [ "$status" -eq 0 ] || fail "$output"
+    unchanged
+    chown -R 12345 "$TREE"
+    run "${other[@]}" "$APPLY" 6.1 "$TREE"
+    [ "$status" -eq 0 ] || fail "$output"
+    has "line TEN" one.c
+}
+
 # apply_with_read_only DIR: run by bats, for the tree, while nobody can write to DIR
 apply_with_read_only() {
     [ "${MOUNT_TESTS-}" != no ] || skip "no tests that mount, as was asked for"
