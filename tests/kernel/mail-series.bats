@@ -266,7 +266,7 @@ Fixes: abcdef012345 ("btrfs: log more")' ] || fail "$(git -C taken log --format=
 @test "mail-series: a folder that cannot be filled is left as it was" {
     mkdir bin
     # shellcheck disable=SC2016 # a script for another shell
-    printf '#!/bin/sh\n%s "$@"\ncase $* in *" mails") exit 1 ;; esac\n' "$(command -v cp)" >bin/cp
+    printf '#!/bin/sh\n%s "$@"\ncase $* in *--target-directory=*) exit 1 ;; esac\n' "$(command -v cp)" >bin/cp
     chmod +x bin/cp
     PATH=$PWD/bin:$PATH mail_series --output mails 7.3
     [ "$status" -eq 1 ]
@@ -276,6 +276,56 @@ Fixes: abcdef012345 ("btrfs: log more")' ] || fail "$(git -C taken log --format=
     PATH=$PWD/bin:$PATH mail_series --output mails 7.3
     [ "$status" -eq 1 ]
     [ -d mails ] && [ -z "$(ls -A mails)" ]
+}
+
+# meanwhile SHELL-COMMAND: what another user does while the mails are made
+meanwhile() {
+    mkdir bin
+    printf '#!/bin/sh\ncase $* in *format-patch*) %s ;; esac\nexec %s "$@"\n' "$1" "$(command -v git)" >bin/git
+    chmod +x bin/git
+    PATH=$PWD/bin:$PATH mail_series --output mails 7.3
+}
+
+@test "mail-series: a folder with links that somebody else makes meanwhile" {
+    echo precious >precious
+    # shellcheck disable=SC2016 # a script for another shell
+    meanwhile 'mkdir mails; ln -s ../precious mails/0001-btrfs-row-nine.patch'
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[-1]}" = "ERROR: cannot make the folder 'mails'" ] || fail "$stderr"
+    [ "$(cat precious)" = precious ]
+    [ "$(ls mails)" = 0001-btrfs-row-nine.patch ]
+}
+
+@test "mail-series: an empty folder that is exchanged meanwhile" {
+    mkdir mails other
+    touch other/0001-btrfs-row-nine.patch
+    meanwhile 'rmdir mails; ln -s other mails'
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[-1]}" = "ERROR: the folder is not empty: 'mails'" ] || fail "$stderr"
+    [ "$(ls other)" = 0001-btrfs-row-nine.patch ] && [ ! -s other/0001-btrfs-row-nine.patch ]
+}
+
+@test "mail-series: a folder to which others can write" {
+    mkdir mails
+    chmod 1777 mails
+    mail_series --output mails 7.3
+    expect_error "ERROR: the folder is not yours alone: 'mails'"
+    chmod 755 mails
+    meanwhile 'chmod 777 mails'
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[-1]}" = "ERROR: the folder is not yours alone: 'mails'" ] || fail "$stderr"
+    chmod 755 mails
+    chown 12345 mails 2>/dev/null || skip "root makes a folder another user's"
+    mail_series --output mails 7.3
+    expect_error "ERROR: the folder is not yours alone: 'mails'"
+    [ -z "$(ls -A mails)" ]
+}
+
+@test "mail-series: others cannot write to the folder that it makes" {
+    umask 0
+    mail_series --output mails 7.3
+    [ "$status" -eq 0 ] || fail "$stderr"
+    [ -z "$(find mails -perm /022)" ] || fail "$(ls -la mails)"
 }
 
 @test "mail-series: a full disk" {
@@ -295,7 +345,7 @@ signal_at() {
 }
 
 @test "mail-series: a signal while the folder is filled comes too late" {
-    signal_at cp '*" mails"'
+    signal_at cp '*--target-directory=*'
     PATH=$PWD/bin:$PATH mail_series --output mails 7.3
     [ "$status" -eq 0 ] || fail "status $status: $stderr"
     [ "$(find mails -type f | wc -l)" -eq 6 ]
