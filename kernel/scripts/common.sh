@@ -416,7 +416,7 @@ require_base_tree() {
     [ -n "$version" ] || die "no kernel source: '$1'"
     case $version in
     "$pinned") ;;
-    "$kernel_series".*) warn "'$1' is Linux $version, the patches were made for $pinned" ;;
+    "$kernel_series".*) warn "'$1' is Linux $version, and the patches were tested with $pinned" ;;
     *) die "'$1' is Linux $version, not $kernel_series.y" ;;
     esac
 }

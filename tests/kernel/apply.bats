@@ -271,7 +271,7 @@ add_count() {
 @test "apply: another 6.1.y is tried, with a warning" {
     sed -i 's/^SUBLEVEL.*/SUBLEVEL = 7/' "$TREE/Makefile"
     apply
-    expect 0 "WARNING: '$TREE' is Linux 6.1.7, the patches were made for 6.1.5" \
+    expect 0 "WARNING: '$TREE' is Linux 6.1.7, and the patches were tested with 6.1.5" \
         "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
 }
 
@@ -316,7 +316,7 @@ row_of() {
     cp -r "$TREE" pristine
     add_variant 6.1.5 5001-row-five.patch 's/^ row 6$/ row six/'
     add_variant 6.1.5 1001-line-ten.patch 's/It is slow/It is very slow/'
-    warning="WARNING: '$TREE' is Linux 6.1.4, the patches were made for 6.1.5"
+    warning="WARNING: '$TREE' is Linux 6.1.4, and the patches were tested with 6.1.5"
     apply --without fiemap-leaf --dry-run
     expect 0 "$warning" "would apply 5001-row-five.patch"
     apply
