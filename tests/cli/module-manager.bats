@@ -597,3 +597,20 @@ ours_everywhere() {
 @test "killed where DKMS installed it: enable does the rest" {
     survives installed_by_dkms ours_everywhere enable 'kill -KILL 0'
 }
+
+@test "whatever mode of bash the environment asks for, status tells the same" {
+    local expected
+
+    machine
+    run -0 manager status
+    expected=$output
+    [[ $expected == *$'\n'kernel*ready* ]]
+    POSIXLY_CORRECT=1 run -0 manager status
+    [ "$output" = "$expected" ]
+    run -0 env SHELLOPTS=posix "$MANAGER" status
+    [ "$output" = "$expected" ]
+    POSIXLY_CORRECT=1 run -0 manager enable
+    expect_loaded "$KERNEL/updates/$OURS/btrfs.ko"
+    POSIXLY_CORRECT=1 run -0 manager disable
+    expect_stock
+}
