@@ -614,3 +614,28 @@ ours_everywhere() {
     POSIXLY_CORRECT=1 run -0 manager disable
     expect_stock
 }
+
+# notes_lock NAME: a program that tells whether it has the lock open, and does what it did before
+notes_lock() {
+    mv "$ROOT/bin/$1" "$ROOT/bin/$1.real"
+    stand_in "$1" "[ ! -e /proc/self/fd/9 ] || echo $1 >>'$ROOT/has_lock'
+echo $1 >>'$ROOT/was_run'
+. '$ROOT/bin/$1.real'"
+}
+
+@test "depmod and update-initramfs, whose hooks may start a daemon, do not get the lock" {
+    machine
+    notes_lock depmod
+    notes_lock update-initramfs
+    run -0 manager enable
+    # settle calls depmod where nothing else could.
+    mv "$STOCK" "$ROOT/stock"
+    : >"$KERNEL/modules.dep.bin"
+    : >"$ROOT/was_run"
+    run -1 manager disable
+    grep -qx depmod "$ROOT/was_run"
+    mv "$ROOT/stock" "$STOCK"
+    run -0 manager disable
+    [ "$(sort -u "$ROOT/was_run")" = $'depmod\nupdate-initramfs' ]
+    [ ! -e "$ROOT/has_lock" ] || fail "the lock is open in" "$(sort "$ROOT/has_lock")"
+}
