@@ -540,6 +540,14 @@ has_any_module() {
     fail "no module is there:" "$(find "$ROOT/lib/modules" "$TREE")"
 }
 
+# What modules.dep names is there.
+expect_loadable() {
+    local path
+
+    path=$(modprobe --set-version "$RELEASE" --show-depends btrfs | sed -n 's,^insmod \([^ ]*\).*,\1,p')
+    [ -e "$path" ] || fail "modules.dep names '$path', and there is" "$(find "$ROOT/lib/modules" -name 'btrfs.ko*')"
+}
+
 # survives PREPARATION EXPECTATION ACTION FAULT...: with a fault before any step, each in its turn, there is a module, and the
 # same again does the rest. Which one is the first is left to chance: all before each step take minutes.
 survives() {
@@ -553,6 +561,7 @@ survives() {
         setsid --wait "$MANAGER" "$3" >"$ROOT/said" 2>&1 || true
         rm -r "$ROOT/faulty"
         has_any_module
+        expect_loadable || fail "$fault before step $number"
         "$MANAGER" "$3" >"$ROOT/said" 2>&1 || fail "$fault before step $number: $3 fails:" "$(cat "$ROOT/said")"
         "$2" || fail "$fault before step $number"
         [ "$(cat "$ROOT/count")" -lt 0 ] || break
@@ -574,13 +583,18 @@ stock_everywhere() {
     survives installed_by_dkms stock_everywhere disable 'kill -KILL 0' 'kill -TERM 0' 'exit 1'
 }
 
-active_without_stock() {
+# The module of an earlier version of the package
+earlier_is_active() {
     machine
     manager enable
     mv "$KERNEL/updates/$OURS" "$KERNEL/updates/$EARLIER"
     place earlier "$KERNEL/updates/$EARLIER/btrfs.ko"
     depmod "$RELEASE"
     update-initramfs -u -k "$RELEASE"
+}
+
+active_without_stock() {
+    earlier_is_active
     rm "$STOCK"
 }
 
@@ -638,4 +652,63 @@ echo $1 >>'$ROOT/was_run'
     run -0 manager disable
     [ "$(sort -u "$ROOT/was_run")" = $'depmod\nupdate-initramfs' ]
     [ ! -e "$ROOT/has_lock" ] || fail "the lock is open in" "$(sort "$ROOT/has_lock")"
+}
+
+# depmod_fails NUMBER FAULT: with FAULT in its NUMBERth call
+depmod_fails() {
+    : >"$ROOT/calls"
+    mv "$ROOT/bin/depmod" "$ROOT/depmod"
+    stand_in depmod "echo \"\$@\" >>'$ROOT/calls'
+[ \$(wc -l <'$ROOT/calls') -ne $1 ] || $2
+. '$ROOT/depmod'"
+}
+
+# survives_depmod ACTION EXPECTATION FAULT: in each of its calls, of which there are two or more
+survives_depmod() {
+    local number
+
+    for number in 1 2; do
+        rm -rf "$KERNEL/updates" "$TREE" "$ROOT/var/lib/btrfs-fastpath" "$ROOT/run"
+        earlier_is_active
+        depmod_fails "$number" "$3"
+        setsid --wait "$MANAGER" "$1" >"$ROOT/said" 2>&1 || true
+        [ "$(wc -l <"$ROOT/calls")" -ge "$number" ] || fail "depmod was called less often"
+        mv "$ROOT/depmod" "$ROOT/bin/depmod"
+        expect_loadable || fail "$1, $3 in call $number"
+        manager update >"$ROOT/said" 2>&1 || fail "$1, $3 in call $number: update fails:" "$(cat "$ROOT/said")"
+        "$2" || fail "$1, $3 in call $number"
+        [ ! -e "$KERNEL/updates/$EARLIER" ]
+        [[ $(manager status) != *'run '* ]] || fail "status is not content:" "$(manager status)"
+    done
+}
+
+@test "killed in depmod: modules.dep names a module that is there, and update does the rest" {
+    survives_depmod update ours_everywhere 'kill -KILL 0'
+    survives_depmod disable stock_everywhere 'kill -KILL 0'
+}
+
+@test "a depmod that fails: the same" {
+    survives_depmod update ours_everywhere 'exit 1'
+    survives_depmod disable stock_everywhere 'exit 1'
+}
+
+@test "a depmod that always fails: disable deletes nothing, and says so" {
+    earlier_is_active
+    stand_in depmod 'exit 1'
+    run -1 manager disable
+    [[ $output == *'depmod failed, and no module was deleted'* ]]
+    expect_loadable
+    cmp "$KERNEL/updates/$EARLIER/btrfs.ko" "$BATS_FILE_TMPDIR/earlier"
+    expect_initramfs "$KERNEL/updates/$EARLIER/btrfs.ko"
+}
+
+@test "what an administrator tells depmod counts in each of its calls" {
+    earlier_is_active
+    mkdir -p "$ROOT/etc/depmod.d"
+    echo "search extra built-in" >"$ROOT/etc/depmod.d/extra.conf"
+    depmod_fails 0 :
+    run -0 manager disable
+    [ "$(grep -c -e "--config $ROOT/etc/depmod.d --config $ROOT/run/" "$ROOT/calls")" -eq 1 ]
+    [ ! -e "$ROOT/run/btrfs-fastpath" ]
+    expect_stock
 }
