@@ -12,7 +12,8 @@
 /* How long a call may wait for others after a signal: a reader that is busy gets its data. */
 #define PATIENCE_US 200000
 
-static const int signals[INTERRUPT_COUNT] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
+static const int signals[INTERRUPT_COUNT] = { SIGINT,  SIGTERM, SIGHUP,	 SIGQUIT,
+					      SIGPIPE, SIGXCPU, SIGUSR1, SIGUSR2 };
 
 /* A handler has nothing else to write to. */
 static volatile sig_atomic_t first_signal;

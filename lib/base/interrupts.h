@@ -7,8 +7,9 @@
 
 /*
  * Holds signals during work that has to clean up before the program ends. SIGINT, SIGTERM, SIGHUP,
- * SIGQUIT and SIGPIPE are remembered until interrupts_pending() is called. A signal that is ignored
- * (nohup) or blocked stays ignored or blocked.
+ * SIGQUIT, SIGPIPE, SIGXCPU, SIGUSR1 and SIGUSR2 are remembered until interrupts_pending() is
+ * called. A signal that is ignored (nohup) or blocked stays ignored or blocked. From a soft
+ * limit of CPU time on SIGXCPU comes every second, and at the hard limit SIGKILL.
  *
  * After such a signal no system call waits for another program, such as the reader of a full pipe:
  * it fails with EINTR, and so does every later call that would wait. A timer (ITIMER_REAL, SIGALRM)
@@ -17,7 +18,7 @@
  *
  * A process has one of these at a time. Rests on sigaction(2) without SA_RESTART, setitimer(2).
  */
-#define INTERRUPT_COUNT 5
+#define INTERRUPT_COUNT 8
 
 struct interrupts {
 	struct sigaction before[INTERRUPT_COUNT];

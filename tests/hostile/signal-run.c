@@ -87,10 +87,8 @@ static int signal_number(const char *name)
 		const char *name;
 		int number;
 	} signals[] = {
-		{ "HUP", SIGHUP },
-		{ "INT", SIGINT },
-		{ "PIPE", SIGPIPE },
-		{ "TERM", SIGTERM },
+		{ "HUP", SIGHUP },   { "INT", SIGINT },	  { "PIPE", SIGPIPE }, { "QUIT", SIGQUIT },
+		{ "TERM", SIGTERM }, { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "XCPU", SIGXCPU },
 	};
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {

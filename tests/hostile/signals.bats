@@ -132,6 +132,21 @@ at_moments() {
     [ "$MOMENTS" -eq 44 ]
 }
 
+@test "log-stats: other signals that end a program" {
+    # Some of them leave a core.
+    ulimit -c 0
+    EXPECTED=()
+    at_a_moment 'QUIT USR1 USR2 XCPU' 400 "$FASTPATH" log-stats --files 1000000 --every 50 {}
+    [ "$MOMENTS" -eq 4 ]
+}
+
+@test "log-stats: a limit of CPU time" {
+    # The signal comes while files are made, and perhaps again while they are removed.
+    run -$((128 + $(kill -l XCPU))) bash -c 'ulimit -c 0; ulimit -S -t 1; exec "$@"' bash \
+        "$FASTPATH" -q log-stats --files 100000000 --every 5000 "$DIR"
+    expect_nothing_left
+}
+
 @test "log-stats: more signals do not cut the removal in two" {
     for _ in {1..6}; do
         # Of those that come during one call, the one with the least number is the first.

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +30,9 @@ static void test_none(void **state)
 	interrupts_release(&interrupts);
 }
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+static const int signals[] = {
+	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU, SIGUSR1, SIGUSR2
+};
 
 /* The test may run where some of them are ignored, under nohup(1) for example. */
 static void set_actions(void (*action)(int))
@@ -51,6 +54,8 @@ static int status_of(int signal, bool ignored, bool asks)
 		return status;
 	}
 
+	/* Some of the signals would leave a core. */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 	set_actions(ignored ? SIG_IGN : SIG_DFL);
 	interrupts_hold(&interrupts);
 	raise(signal);
