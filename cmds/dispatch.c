@@ -298,14 +298,14 @@ static int find_or_complain(const char *name, enum command_caller caller,
 	return -EINVAL;
 }
 
-/* "help" is "--help", "help COMMAND" is "COMMAND --help". */
+/* "help" is "--help", and so is "help --help"; "help COMMAND" is "COMMAND --help". */
 static int run_help(struct call *call, int argc, char **argv)
 {
 	static char help_option[] = "--help";
 	char *help_argv[] = { argv[0], help_option, NULL };
 	const struct command *command;
 
-	if (argc < 2) {
+	if (argc < 2 || strcmp(argv[1], help_option) == 0) {
 		options_parse(&main_argp, 2, help_argv, 0, call);
 		return standard_output_finish(STATUS_OK);
 	}

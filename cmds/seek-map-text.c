@@ -110,10 +110,12 @@ static int begin_file(struct report *report, const char *path, uint64_t size)
 	ret = prepare_map(report, size);
 	if (ret == 0)
 		ret = prepare_rows(report);
-	if (ret < 0)
+	if (ret < 0) {
 		end_file(report);
-	else if (seek_map_wants_details(report->arguments))
+	} else if (seek_map_wants_details(report->arguments)) {
+		progress_clear();
 		printf("%sFile: %s\n", report->files->file_count ? "\n" : "", quoted);
+	}
 	return ret;
 }
 
@@ -147,8 +149,10 @@ static void print_changed(struct report *report, bool changed)
 
 static void print_calls(struct report *report, uint64_t calls)
 {
-	if (report->arguments->global->verbosity > 0 && seek_map_wants_details(report->arguments))
-		printf("lseek calls: %" PRIu64 "\n", calls);
+	if (report->arguments->global->verbosity <= 0 || !seek_map_wants_details(report->arguments))
+		return;
+	progress_clear();
+	printf("lseek calls: %" PRIu64 "\n", calls);
 }
 
 /* -- what it costs: --timing and its kin -- */
@@ -255,6 +259,7 @@ static void print_verdict(struct report *report, const struct verdict *verdict)
 	(void)report;
 	if (!verdict)
 		return;
+	progress_clear();
 	seek = &verdict->seek;
 	low = seek->growth_percent.low / 100.0;
 	middle = seek->growth_percent.median / 100.0;
@@ -324,8 +329,10 @@ static void end_check(struct report *report, enum check_kind kind, bool passed)
 		[CHECK_HOLES] = "all holes read as zeros",
 	};
 
-	if (passed && seek_map_wants_details(report->arguments))
-		printf("Check: %s\n", praise[kind]);
+	if (!passed || !seek_map_wants_details(report->arguments))
+		return;
+	progress_clear();
+	printf("Check: %s\n", praise[kind]);
 }
 
 /* -- the end of a file, and of all -- */
@@ -334,6 +341,7 @@ static void print_map(struct report *report)
 {
 	if (!report->map)
 		return;
+	progress_clear();
 	if (report->maps)
 		block_maps_add(report->maps, report->path, report->map);
 	else

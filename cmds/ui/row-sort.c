@@ -28,7 +28,7 @@ static const struct argp_option option_list[] = {
 	{ "sort", OPTION_SORT, "COLUMN", 0,
 	  "Sort the files by a column, in lower case with dashes: the largest figure or the first path comes first",
 	  GROUP },
-	{ "top", OPTION_TOP, "N", 0, "Print only the first N files; the total counts all", GROUP },
+	{ "top", OPTION_TOP, "N", 0, "Print the first N files; the total counts all", GROUP },
 	{ 0 },
 };
 
