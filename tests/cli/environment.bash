@@ -115,12 +115,17 @@ with_feature_list() {
 # What a kernel lists that has all features, and three of them improved
 IMPROVED_LIST="fiemap-leaf seek-cache log-dir send-reada nocow-csum fiemap-leaf:improved seek-cache:improved log-dir:improved"
 
+# is_running PID: one that ended, and that nobody has waited for, is not. In a container nobody may.
+is_running() {
+    kill -0 "$1" 2>/dev/null && ! grep -qs '^State:[[:space:]]*Z' "/proc/$1/status"
+}
+
 # ended PID: before too long
 ended() {
     local attempt
 
     for ((attempt = 0; attempt < 100; attempt++)); do
-        kill -0 "$1" 2>/dev/null || return 0
+        is_running "$1" || return 0
         sleep 0.05
     done
     return 1
