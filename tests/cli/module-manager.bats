@@ -708,7 +708,7 @@ survives_depmod() {
     echo "search extra built-in" >"$ROOT/etc/depmod.d/extra.conf"
     depmod_fails 0 :
     run -0 manager disable
-    [ "$(grep -c -e "--config $ROOT/etc/depmod.d --config $ROOT/run/" "$ROOT/calls")" -eq 1 ]
+    [ "$(grep -c -e "--config $ROOT/etc/depmod.d .*--config $ROOT/run/" "$ROOT/calls")" -eq 1 ]
     [ ! -e "$ROOT/run/btrfs-fastpath" ]
     expect_stock
 }
