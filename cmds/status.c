@@ -463,6 +463,16 @@ static void print_compared(enum feature_id id)
 		printf("%s, 2nd ratio: %s\n", features[id].name, probe->what_improved);
 }
 
+/* After an error there is nothing to show but bounds. */
+static bool has_measured(const struct report *report)
+{
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		if (report->measured[i].done)
+			return true;
+	}
+	return false;
+}
+
 static int print_measurement(const struct report *report)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->measure);
@@ -504,7 +514,7 @@ static int print_report(const struct report *report)
 	ret = print_features(report);
 	if (ret == 0)
 		ret = print_module(report);
-	if (ret == 0 && report->arguments->measure)
+	if (ret == 0 && has_measured(report))
 		ret = print_measurement(report);
 	if (ret == 0 && report->has_filesystem)
 		print_counters(report);

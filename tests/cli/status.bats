@@ -387,6 +387,8 @@ loops_below() {
     [ "$status" -eq 1 ]
     [ "$stderr" = "ERROR: not a btrfs filesystem: '$BATS_TEST_TMPDIR'" ]
     expect_json '[.status.measured.features[].verdict] | unique | tostring' '[null]'
+    run -1 --separate-stderr "$FASTPATH" status --measure "$BATS_TEST_TMPDIR"
+    [[ $output != *Measured* ]] || fail "$output"
     # and does not say that it is about to
     mount -o remount,ro "$MNT"
     status_json --measure "$MNT"
