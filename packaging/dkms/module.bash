@@ -6,10 +6,6 @@
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=${HOME:-/root} LC_ALL=C
 # What a shell of root may have for other builds
 unset FASTPATH_KERNEL_DIR ARCH CROSS_COMPILE KCFLAGS KCPPFLAGS MAKEFLAGS MODPROBE_OPTIONS TAR_OPTIONS
-# With that in the environment bash ends $( ) at the first command that fails, and goes on doing so without it.
-unset POSIXLY_CORRECT
-set +o posix
-shopt -u inherit_errexit
 series_dir=/usr/share/btrfs-fastpath/kernel
 # shellcheck source=../../kernel/scripts/common.sh
 . "$series_dir/scripts/common.sh"
