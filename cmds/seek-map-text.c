@@ -341,11 +341,12 @@ static void print_map(struct report *report)
 {
 	if (!report->map)
 		return;
-	progress_clear();
-	if (report->maps)
+	if (report->maps) {
 		block_maps_add(report->maps, report->path, report->map);
-	else
-		block_map_print(report->map, stdout, terminal_has_colours());
+		return;
+	}
+	progress_clear();
+	block_map_print(report->map, stdout, terminal_has_colours());
 }
 
 static int print_maps(struct report *report)
