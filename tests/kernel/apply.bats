@@ -460,12 +460,13 @@ row_of() {
 @test "apply: a source of another user, or one that others can write to" {
     local folder
 
+    [ "$(id -u)" -eq 0 ] || skip "another user's files need root"
     for folder in "$TREE" "$TREE/fs" "$TREE/fs/btrfs"; do
         chmod o+w "$folder"
         apply
         expect_error "ERROR: other users can write to '$folder'"
         chmod o-w "$folder"
-        chown 12345 "$folder" 2>/dev/null || skip "root makes a folder another user's"
+        chown 12345 "$folder"
         apply
         expect_error "ERROR: '$folder' is another user's, *"
         chown 0 "$folder"
@@ -476,13 +477,15 @@ row_of() {
 @test "apply: another user tries the patches on root's source, and changes his own" {
     local other=(setpriv --reuid=12345 --regid=12345 --clear-groups env TMPDIR=/tmp)
 
+    [ "$(id -u)" -eq 0 ] || skip "another user's files need root"
+    # In root's home nobody else could run it.
+    cp -r "$top_srcdir/kernel/scripts" scripts
     chmod a+x "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
-    "${other[@]}" "$APPLY" --help >/dev/null 2>&1 || skip "root runs it as another user"
-    run "${other[@]}" "$APPLY" 6.1 "$TREE" --dry-run
+    run "${other[@]}" scripts/apply 6.1 "$TREE" --dry-run
     [ "$status" -eq 0 ] || fail "$output"
     unchanged
     chown -R 12345 "$TREE"
-    run "${other[@]}" "$APPLY" 6.1 "$TREE"
+    run "${other[@]}" scripts/apply 6.1 "$TREE"
     [ "$status" -eq 0 ] || fail "$output"
     has "line TEN" one.c
 }

@@ -193,7 +193,7 @@ refuses_cache() {
 
 # whose: makes a folder another user's
 whose() {
-    chown 12345:12345 "$@" 2>/dev/null || skip "root makes a folder another user's"
+    chown 12345:12345 "$@" 2>/dev/null || skip "another user's files need root"
 }
 
 @test "fetch: a cache in a folder of another user is refused" {

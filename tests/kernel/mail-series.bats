@@ -315,7 +315,7 @@ meanwhile() {
     [ "$status" -eq 1 ]
     [ "${stderr_lines[-1]}" = "ERROR: the folder is not yours alone: 'mails'" ] || fail "$stderr"
     chmod 755 mails
-    chown 12345 mails 2>/dev/null || skip "root makes a folder another user's"
+    chown 12345 mails 2>/dev/null || skip "another user's files need root"
     mail_series --output mails 7.3
     expect_error "ERROR: the folder is not yours alone: 'mails'"
     [ -z "$(ls -A mails)" ]
