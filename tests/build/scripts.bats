@@ -31,10 +31,13 @@ setup() {
     stub tree/.ci/lint
     stub tree/configure 'exit 0'
     stub bin/git
-    stub bin/make
+    # shellcheck disable=SC2016 # for the stub
+    stub bin/make 'case $* in *check-fuzz*) echo "out of memory"; exit 2 ;; esac'
     run -1 tree/.ci/run
     [[ $output == *"==> newcomer bookworm failed: "*"FAIL: tests/x 2 - y"$'\n'"    # at line 5"* ]]
     [[ $output == *"==> check-kernel failed: "*"not ok 7 - a map"* ]]
+    [[ $output == *"==> fuzzing failed: "*$'\nout of memory\n'*"What each part took"* ]]
+    [[ $output == *$'\ncoverage '*" passed "* ]]
     [[ ${lines[-1]} == "all of it "* ]]
 }
 
