@@ -352,6 +352,8 @@ make_scratch() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     trap 'exit 129' HUP
+    # bash has no EXIT trap for one that it finds while it handles another signal.
+    trap 'exit 141' PIPE
     scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
 }
 

@@ -300,3 +300,24 @@ check_turn() {
     [ "$bases of $others" = "6.1 7.3 of 5.10 6.12" ] || fail "$output"
     [[ $output == *$'\nall passed that was not left out' ]] || fail "$output"
 }
+
+@test "it leaves nothing when it is ended along with who reads what it prints" {
+    local group tries
+
+    # shellcheck disable=SC2016 # it is source
+    write_program "$TESTS/guest/seek-maps" 'touch "$TMPDIR/it runs"' 'exec sleep 100'
+    # shellcheck disable=SC2016 # for the other shell
+    setsid bash -c '"$0" --program /bin/true 6.1 6.1 2>&1 | cat >/dev/null' "$TESTS/check-kernel" 3>&- &
+    group=$!
+    for ((tries = 0; tries < 300; tries++)); do
+        [ ! -e "$TMPDIR/it runs" ] || break
+        sleep 0.1
+    done
+    kill -TERM -- "-$group"
+    for ((tries = 0; tries < 300; tries++)); do
+        kill -0 -- "-$group" 2>/dev/null || break
+        sleep 0.1
+    done
+    [ "$(ls "$TMPDIR")" = "it runs" ] || fail "$(ls "$TMPDIR")"
+    ! pgrep -f "^[^ ]* $TESTS/" >/dev/null || fail "$(pgrep -af "$TESTS")"
+}
