@@ -352,7 +352,7 @@ make_scratch() {
     trap 'exit 130' INT
     trap 'exit 143' TERM
     trap 'exit 129' HUP
-    # bash has no EXIT trap for one that it finds while it handles another signal.
+    # bash runs no EXIT trap for SIGPIPE while it says which child another signal ended.
     trap 'exit 141' PIPE
     scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
 }
