@@ -422,3 +422,16 @@ require_base_tree() {
     *) die "'$1' is Linux $version, not $kernel_series.y" ;;
     esac
 }
+
+# stop_process SIGNAL PROCESS: ends a child, or with -PROCESS the group that it leads, and returns when the child is gone. "wait"
+# would return at once for another signal that is pending. A signal that reaches a shell while it forks can get lost.
+stop_process() {
+    local tries=0
+
+    trap '' INT TERM HUP PIPE
+    while kill -0 "${2#-}"; do
+        # Not sooner: it may be cleaning up.
+        [ $((tries++ % 100)) -ne 0 ] || kill "-$1" -- "$2" || true
+        sleep 0.1
+    done 2>/dev/null
+}
