@@ -345,15 +345,41 @@ git_as() {
         git -C "$folder" "$@"
 }
 
-# make_scratch DIR: $scratch is a folder in DIR for this run alone, which is gone when the script ends
+# exit_on_signals: with the EXIT trap, which a second signal would end
+exit_on_signals() {
+    local signal
+
+    # Without a trap of its own, bash runs no EXIT trap for SIGPIPE while it says which child another signal ended.
+    for signal in INT TERM HUP PIPE; do
+        # shellcheck disable=SC2064 # the number is known now
+        trap "trap '' INT TERM HUP PIPE; exit $((128 + $(kill -l "$signal")))" "$signal"
+    done
+}
+
+# stop_children: for an EXIT trap. All children end, and the group of one that leads a group, within a minute. What a number in
+# a variable names can be a stranger by now, or not be noted yet, and "wait" returns at once while another signal is pending.
+stop_children() {
+    local child children tries
+
+    trap '' INT TERM HUP PIPE
+    for ((tries = 0; tries < 600; tries++)); do
+        children=$(jobs -pr)
+        [ -n "$children" ] || return 0
+        # Once more after ten seconds: one that reaches a shell while it forks is lost.
+        if [ $((tries % 100)) -eq 0 ]; then
+            for child in $children; do
+                kill -TERM -- "-$child" || kill -TERM "$child" || true
+            done
+        fi
+        sleep 0.1
+    done 2>/dev/null
+}
+
+# make_scratch DIR: $scratch is a folder in DIR for this run alone, which is gone when the script ends, as its children are
 make_scratch() {
     scratch=
-    trap 'rm -rf "$scratch"' EXIT
-    trap 'exit 130' INT
-    trap 'exit 143' TERM
-    trap 'exit 129' HUP
-    # bash runs no EXIT trap for SIGPIPE while it says which child another signal ended.
-    trap 'exit 141' PIPE
+    trap 'stop_children; rm -rf "$scratch"' EXIT
+    exit_on_signals
     scratch=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
 }
 
@@ -421,17 +447,4 @@ require_base_tree() {
     "$kernel_series".*) warn "'$1' is Linux $version, and the patches were tested with $pinned" ;;
     *) die "'$1' is Linux $version, not $kernel_series.y" ;;
     esac
-}
-
-# stop_process SIGNAL PROCESS: ends a child, or with -PROCESS the group that it leads, and returns when the child is gone. "wait"
-# would return at once for another signal that is pending. A signal that reaches a shell while it forks can get lost.
-stop_process() {
-    local tries=0
-
-    trap '' INT TERM HUP PIPE
-    while kill -0 "${2#-}"; do
-        # Not sooner: it may be cleaning up.
-        [ $((tries++ % 100)) -ne 0 ] || kill "-$1" -- "$2" || true
-        sleep 0.1
-    done 2>/dev/null
 }
