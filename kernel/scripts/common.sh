@@ -356,8 +356,9 @@ exit_on_signals() {
     done
 }
 
-# stop_children: for an EXIT trap. All children end, and the group of one that leads a group, within a minute. What a number in
-# a variable names can be a stranger by now, or not be noted yet, and "wait" returns at once while another signal is pending.
+# stop_children: for an EXIT trap. It asks all children to end, and the group of one that leads a group, and waits for a minute
+# at most. A number in a variable can be that of a stranger by now, or not be noted yet, and "wait" returns at once while
+# another signal is pending.
 stop_children() {
     local child children tries
 
