@@ -46,7 +46,7 @@ require_commands() {
 
 # What bases/BASE.conf says.
 suite='' source_package='' source_version='' source_sha256='' headers_package=''
-kernel_series='' config_fragments=() debug_fragments=() mail_first=()
+kernel_series='' config_fragments=() uml_fragments=() debug_fragments=() mail_first=()
 
 # read_base BASE: sets the above, and $base
 read_base() {
@@ -92,9 +92,9 @@ newest_base() {
     done | sort --version-sort | tail -n 1
 }
 
-# read_series DIR: the names of the patches in DIR/series, in order
+# read_series DIR [SERIES]: the names of the patches in DIR/series, or in DIR/SERIES, in order
 read_series() {
-    sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$1/series"
+    sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$1/${2-series}"
 }
 
 # patch_header NAME FILE: the value of a header of a patch
@@ -262,19 +262,19 @@ folders_for() {
     printf '%s\n' "$1"
 }
 
-# list_patches DIR [VERSION]: the paths of the patches in DIR/series, in order; none without a series. For a kernel VERSION
-# its variants take the place of those that have some.
+# list_patches DIR [VERSION [SERIES]]: the paths of the patches in DIR/series, or in DIR/SERIES, in order; none without a
+# series. For a kernel VERSION its variants take the place of those that have some.
 list_patches() {
-    local name folder folders
+    local name folder folders series=${3-series}
 
-    [ -f "$1/series" ] || return 0
-    mapfile -t folders < <(folders_for "$@")
+    [ -f "$1/$series" ] || return 0
+    mapfile -t folders < <(folders_for "$1" "${2-}")
     while read -r name; do
         for folder in "${folders[@]}"; do
             [ ! -e "$folder/$name" ] || break
         done
         printf '%s\n' "$folder/$name"
-    done < <(read_series "$1")
+    done < <(read_series "$1" "$series")
 }
 
 # patched_files PATCH...: the names of the files that the patches make, change or delete

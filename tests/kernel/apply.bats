@@ -85,7 +85,7 @@ expect_error() {
     [[ ${lines[0]} == $1 ]] || fail "it says: ${lines[0]}" "and not: $1"
 }
 
-# unchanged: the tree is what it was before, and nothing is beside its files
+# unchanged: the tree is what it was before, without new files
 unchanged() {
     diff -r pristine "$TREE"
 }
@@ -99,7 +99,7 @@ has_not() {
     ! grep -qx "$1" "$TREE/fs/btrfs/$2" || fail "there is '$1' in $2"
 }
 
-@test "apply: the whole series, and nothing but it" {
+@test "apply: exactly the series" {
     apply
     expect 0 "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" \
         "applied 5001-row-five.patch"
@@ -120,7 +120,7 @@ has_not() {
     [ ! "$TREE/fs/btrfs/one.c" -nt first/fs/btrfs/one.c ]
 }
 
-@test "apply: completes what is there in part" {
+@test "apply: completes a partly applied series" {
     patch -s -p1 -d "$TREE" <"$FASTPATH_KERNEL_DIR/6.1/1001-line-ten.patch"
     apply
     expect 0 "already applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" \
@@ -151,7 +151,7 @@ has_not() {
     diff -r first "$TREE"
 }
 
-@test "apply: --control comes after the series" {
+@test "apply: --control is applied after the series" {
     apply --control send-reada
     expect 0 "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" \
         "applied 5001-row-five.patch" "applied 4001-row-twenty.patch"
@@ -164,7 +164,7 @@ add_count() {
     sed -i "1a Fastpath-Needs: $2" "$FASTPATH_KERNEL_DIR/6.1/$1"
 }
 
-@test "apply: what counts in a feature goes with it" {
+@test "apply: a feature's counters are dropped with it" {
     add_count 9101-line-thirty.patch fiemap-leaf 's/^line 30$/line thirty/' one.c
     add_count 9401-row-thirty.patch send-reada 's/^row 30$/row thirty/' two.c
     apply --without fiemap-leaf --dry-run
@@ -191,7 +191,7 @@ add_count() {
     unchanged
 }
 
-@test "apply: --revert skips what is not there" {
+@test "apply: --revert skips patches that are not applied" {
     apply --without nocow-csum
     apply --revert
     expect 0 "not applied 4001-row-twenty.patch" "not applied 5001-row-five.patch" \
@@ -246,7 +246,7 @@ add_count() {
     unchanged
 }
 
-@test "apply: the same whatever POSIXLY_CORRECT says" {
+@test "apply: the same with POSIXLY_CORRECT" {
     printf 'Subject: x\n---\n--- /dev/null\n+++ b/fs/btrfs/new.c\n@@ -0,0 +1 @@\n+new\n' \
         >"$FASTPATH_KERNEL_DIR/6.1/9001-new.patch"
     echo 9001-new.patch >"$FASTPATH_KERNEL_DIR/6.1/series"
@@ -261,7 +261,7 @@ add_count() {
     expect 0 "applied 1001-line-ten.patch" "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
 }
 
-@test "apply: a hard link of a file keeps what it had" {
+@test "apply: a hard link of a file keeps its content" {
     cp -al "$TREE" linked
     apply
     [ "$status" -eq 0 ]
@@ -353,6 +353,64 @@ row_of() {
     unchanged
 }
 
+# add_corrections: 1002, which does not need 1001 there, and 5001
+add_corrections() {
+    mkdir "$FASTPATH_KERNEL_DIR/6.1/corrections"
+    sed 's/^-line ten$/-line 10/; s/^+line TEN$/+line Ten/' "$FASTPATH_KERNEL_DIR/6.1/1002-line-ten-again.patch" \
+        >"$FASTPATH_KERNEL_DIR/6.1/corrections/1002-line-ten-again.patch"
+    printf '%s\n' '# the bug fixes' corrections/1002-line-ten-again.patch 5001-row-five.patch \
+        >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+}
+
+@test "apply: --only corrections" {
+    add_corrections
+    apply --only corrections --dry-run
+    expect 0 "would apply 1002-line-ten-again.patch" "would apply 5001-row-five.patch"
+    unchanged
+    apply --only corrections
+    expect 0 "applied 1002-line-ten-again.patch" "applied 5001-row-five.patch"
+    has "line Ten" one.c
+    apply --only corrections
+    expect 0 "already applied 1002-line-ten-again.patch" "already applied 5001-row-five.patch"
+    apply
+    expect_error "ERROR: '$TREE' has corrections/1002-line-ten-again.patch, which was not asked for: --revert first"
+    apply --revert
+    expect 0 "not applied 4001-row-twenty.patch" "reverted 5001-row-five.patch" "reverted 1002-line-ten-again.patch" \
+        "not applied 1001-line-ten.patch"
+    unchanged
+    apply
+    apply --only corrections
+    expect_error "ERROR: '$TREE' has 1001-line-ten.patch, which was not asked for: --revert first"
+}
+
+@test "apply: --only corrections for an earlier release" {
+    write_source 6.1.4
+    add_corrections
+    mkdir -p "$FASTPATH_KERNEL_DIR/6.1/before-6.1.5/corrections"
+    sed 's/^+line Ten$/+line 10th/' "$FASTPATH_KERNEL_DIR/6.1/corrections/1002-line-ten-again.patch" \
+        >"$FASTPATH_KERNEL_DIR/6.1/before-6.1.5/corrections/1002-line-ten-again.patch"
+    apply --only corrections
+    [ "$status" -eq 0 ]
+    has "line 10th" one.c
+}
+
+@test "apply: --only with anything else" {
+    apply --only corrections
+    expect_error "ERROR: nothing to apply: there are no corrections for the base '6.1'"
+    add_corrections
+    apply --only
+    expect_error "ERROR: --only requires the word corrections"
+    apply --only log-dir
+    expect_error "ERROR: --only requires the word corrections"
+    for option in --without --control; do
+        apply --only corrections "$option" send-reada
+        expect_error "ERROR: --only cannot be combined with --without and --control"
+    done
+    apply --only corrections --revert
+    expect_error "ERROR: --revert takes out every patch*"
+    unchanged
+}
+
 @test "apply: a patch may have moved, but not changed its neighbours" {
     sed -i '1i one more' "$TREE/fs/btrfs/one.c"
     apply
@@ -432,7 +490,7 @@ row_of() {
     [ "$status" -eq 0 ] || fail "$output"
 }
 
-@test "apply: what a patch changes is a file" {
+@test "apply: a patch only changes regular files" {
     local file=$TREE/fs/btrfs/one.c
 
     mv "$file" one.c
@@ -475,9 +533,10 @@ row_of() {
 }
 
 @test "apply: another user tries the patches on root's source, and changes his own" {
-    local other=(setpriv --reuid=12345 --regid=12345 --clear-groups env TMPDIR=/tmp)
+    local other=(setpriv --reuid=12345 --regid=12345 --clear-groups env TMPDIR="$PWD/theirs")
 
     [ "$(id -u)" -eq 0 ] || skip "another user's files need root"
+    install -d -m 1777 theirs
     # In root's home nobody else could run it.
     cp -r "$top_srcdir/kernel/scripts" scripts
     chmod a+x "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR"
@@ -528,7 +587,7 @@ apply_with_read_only() {
     has "line TEN" one.c
 }
 
-@test "apply: says how it is called" {
+@test "apply: usage" {
     run "$APPLY" --help
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == "Usage: apply BASE TREE"* ]]

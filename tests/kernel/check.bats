@@ -105,12 +105,13 @@ finds() {
 @test "check --headers: fixes and references" {
     finds 3001-log.patch 's/^Fixes: 0123456789ab/Fixes: 0123456/' "Fixes: expected"
     finds 3001-log.patch 's/^Fixes: \([0-9a-f]*\).*/Fixes: \1/' "Fixes: expected"
+    finds 3001-log.patch '/^Fixes/a Cc: stable@vger.kernel.org' "Cc: expected"
     finds 1001-walk.patch 's/^References: .*/References: a bug/' "References: expected"
     finds 1001-walk.patch 's/^\(Fastpath-Folds: .\{12\}\)[^ ]*/\1/' "Fastpath-Folds: expected"
     finds 1001-walk.patch 's/(v6.12, /(/' "Fastpath-Folds: expected"
 }
 
-@test "check --headers: what is no field, and what is there twice" {
+@test "check --headers: unknown and repeated fields" {
     finds 1001-walk.patch '2a Acked-by: nobody' "not a field: 'Acked-by: nobody'"
     finds 1001-walk.patch '2a more of the subject' "not a field: 'more of the subject'"
     finds 1001-walk.patch '3a Origin: vendor' "Origin: expected 'vendor'"
@@ -155,7 +156,7 @@ expect_finding() {
     expect_finding "6.1/before-6.1.4 has variants" "not the name of a patch in the series: 3002-log.patch"
 }
 
-@test "check --headers: a variant that is none" {
+@test "check --headers: an invalid variant" {
     write_variant before-6.1.4 3001-log.patch 's/^It is slow/It is very slow/'
     run "$CHECK" --headers 6.1
     expect_finding "6.1/before-6.1.4 has variants" "changes the same as the patch in the series: 3001-log.patch"
@@ -165,6 +166,28 @@ expect_finding() {
     write_variant before-6.2 3001-log.patch 's/^+fast/+faster/'
     run "$CHECK" --headers 6.1
     expect_finding "6.1/before-6.2 has variants" "no release of 6.1: before-6.2"
+}
+
+@test "check --headers: the corrections" {
+    write_variant corrections 3001-log.patch 's/^+fast/+faster/'
+    printf '%s\n' '# the bug fixes' 1001-walk.patch corrections/3001-log.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    run "$CHECK" --headers 6.1
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
+    [[ $output == *": corrections/3001-log.patch: headers"* ]]
+    echo 4001-gone.patch >>"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/series.corrections is what is there" "neither a patch of the series nor a variant: 4001-gone.patch"
+    echo 1001-walk.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/series.corrections is what is there" \
+        "a variant, and not in series.corrections: corrections/3001-log.patch"
+    printf '%s\n' corrections/3001-log.patch 1001-walk.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/series.corrections ascends" "1001-walk.patch comes too late"
+    mv "$FASTPATH_KERNEL_DIR/6.1/corrections/3001-log.patch" "$FASTPATH_KERNEL_DIR/6.1/corrections/3002-log.patch"
+    echo corrections/3002-log.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    run "$CHECK" --headers 6.1
+    expect_finding "6.1/corrections has variants" "not the name of a patch in the series: 3002-log.patch"
 }
 
 # prepare_shipped: the scripts with another fetch, which knows the versions in $SOURCES, and of these has what is a folder there
@@ -229,6 +252,20 @@ check_shipped() {
     write_variant before-6.1.5 3001-log.patch 's/^+fast/+faster/'
     check_shipped
     expect_finding "6.1.4-1: it needs its variants" "fits without the variant: 3001-log.patch"
+}
+
+@test "check --shipped: a version that the corrections do not fit" {
+    prepare_shipped
+    write_variant corrections 3001-log.patch 's/^-slow/-slower/'
+    echo corrections/3001-log.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    rm -r "$SOURCES/6.1.4-1"
+    check_shipped
+    [ "$status" -eq 1 ]
+    grep -q '^not ok .*: 6.1.5-1: the corrections fit$' <<<"$output"
+    echo 3001-log.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
+    rm -r "$FASTPATH_KERNEL_DIR/6.1/corrections"
+    check_shipped
+    [ "$status" -eq 0 ] || { echo "$output" && return 1; }
 }
 
 @test "check --shipped: a version that is gone, and one that cannot be fetched" {

@@ -111,7 +111,7 @@ TEXT
     [ "$status" -eq 4 ]
 }
 
-@test "fetch --version: in a place of its own, and only once" {
+@test "fetch --version: in its own folder, and only once" {
     fetch --version '6.1.4-1~deb12u1' 6.1
     [ "$status" -eq 0 ]
     [ "$output" = "$XDG_CACHE_HOME/btrfs-fastpath/source/6.1-6.1.4-1~deb12u1" ]
@@ -132,7 +132,7 @@ TEXT
     [[ $stderr == *"is not what bases/6.1.conf describes"* ]]
 }
 
-@test "fetch --version: one that is not there, is gone, or cannot be had" {
+@test "fetch --version: versions that do not exist, are gone or cannot be fetched" {
     fetch --version 6.1.7-1 6.1
     [ "$status" -eq 1 ]
     [[ $stderr == *"ERROR: the package sources have no linux-source-6.1 6.1.7-1 (there are: 6.1.6-1 6.1.5-2 6.1.4-1~deb12u1 6.1.3-1)" ]]
@@ -144,12 +144,12 @@ TEXT
     [ -z "$output" ]
 }
 
-@test "fetch: what is no version, and options that exclude each other" {
+@test "fetch: invalid versions, and options that cannot be combined" {
     for version in ../6.1.4-1 '' 6.1/4 -6; do
         fetch --version "$version" 6.1
         [ "$status" -eq 1 ]
         # shellcheck disable=SC2154
-        [ "${stderr_lines[0]}" = "ERROR: --version wants a version: '$version'" ]
+        [ "${stderr_lines[0]}" = "ERROR: --version requires a version: '$version'" ]
     done
     fetch --version 6.1.4-1 --list 6.1
     [ "$status" -eq 1 ]
@@ -233,4 +233,24 @@ whose() {
     rm "$CALLS"
     chgrp 12345 "$XDG_CACHE_HOME/btrfs-fastpath" 2>/dev/null || return 0
     refuses_cache "ERROR: not safe from other users: they can write to '$XDG_CACHE_HOME/btrfs-fastpath'"
+}
+
+@test "new-base: a base whose source is fetched and verified" {
+    local new_base=$top_srcdir/kernel/scripts/new-base
+
+    mv "$FASTPATH_KERNEL_DIR/bases/6.1.conf" "$BATS_TEST_TMPDIR/known"
+    # not the version that cannot be downloaded
+    run -3 "$new_base" 6.1 linux-source-6.1 6.1.3-1 bookworm
+    [ -z "$(ls "$FASTPATH_KERNEL_DIR/bases")" ]
+    run -0 "$new_base" 6.1 linux-source-6.1 6.1.5-2 bookworm
+    [[ $output == *"Created bases/6.1.conf and 6.1/series"* ]]
+    for name in suite source_package source_version source_sha256 kernel_series; do
+        grep -x "$(grep "^$name=" "$BATS_TEST_TMPDIR/known")" "$FASTPATH_KERNEL_DIR/bases/6.1.conf"
+    done
+    [ "$(grep -cv '^#' "$FASTPATH_KERNEL_DIR/6.1/series")" -eq 0 ]
+    rm -r "$XDG_CACHE_HOME"
+    fetch 6.1
+    [ "$status" -eq 0 ]
+    run -1 "$new_base" 6.1 linux-source-6.1 6.1.5-2 bookworm
+    [ "$output" = "ERROR: there is a base '6.1'" ]
 }

@@ -32,7 +32,7 @@ add_patch() {
     echo "$name" >>"$FASTPATH_KERNEL_DIR/7.3/series"
 }
 
-# Two corrections, of which the later one goes first, three that make faster, one of them on top of a correction, one that
+# Two corrections, the later one to go first, three that make faster, one of them on top of a correction, one that
 # mainline has, and a counter.
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
@@ -52,7 +52,8 @@ setup() {
     add_patch 2001-line-twenty.patch 's/^line 20$/line twenty/' one.c "Forwarded: no" "Patch-mainline: Not yet, new"
     add_patch 3001-row-three.patch '3a row three and a half' two.c "Forwarded: no" "Fixes: 0123456789ab (\"btrfs: rows\")"
     add_patch 3003-row-nine.patch 's/^row 9$/row nine/' two.c "Forwarded: no" "Fixes: 89abcdef0123 (\"btrfs: log less\")" \
-        "Fixes: abcdef012345 (\"btrfs: log more\")" "References: CVE-2024-47741" "Fastpath-Feature: log-dir"
+        "Fixes: abcdef012345 (\"btrfs: log more\")" "Cc: stable@vger.kernel.org # 6.1+" "References: CVE-2024-47741" \
+        "Fastpath-Feature: log-dir"
     add_patch 3004-row-three-again.patch 's/three and a half/3.5/' two.c "Forwarded: no"
     cp -r "$NEXT" sent
     add_patch 5001-row-thirty.patch 's/^row 30$/row thirty/' two.c "Forwarded: not-needed" "Patch-mainline: v7.4"
@@ -101,13 +102,13 @@ take_mails() {
 
 # write_results FEATURE MEASURE SIZE...: ten times as fast as without
 write_results() {
-    local feature=$1 measure=$2 size rows=
+    local feature=$1 measure=$2 size
 
     shift 2
+    printf 'kernels\tdate\tfiles\tmeasure\twithout\twith\n' >"results/$feature.tsv"
     for size; do
-        rows+="${rows:+,}{\"size\": $size, \"measure\": \"$measure\", \"without\": ${size}0e6, \"with\": ${size}e6, \"ratio\": 10}"
+        printf '7.3\t2026-11-24\t%s\t%s\t%s0e6\t%se6\n' "$size" "$measure" "$size" "$size" >>"results/$feature.tsv"
     done
-    echo "{\"feature\": \"$feature\", \"base\": \"7.3\", \"unit\": \"files\", \"results\": [$rows]}" >"results/7.3-$feature.json"
 }
 
 @test "mail-series: corrections first, numbered, without counters and what mainline has" {
@@ -131,7 +132,7 @@ Subject: [PATCH 5/5] btrfs: row-three-again" ] || fail "$output"
     [ "$(git -C taken log --format=%B -1)" = $'btrfs: row-three-again\n\nIt is slow.\n\n# not a comment' ]
 }
 
-@test "mail-series: of the fields, Fixes alone is in a message" {
+@test "mail-series: a message has only the fields Fixes and Cc" {
     mail_series 7.3
     take_mails
     [ "$(git -C taken log --format=%B -1 HEAD~4)" = 'btrfs: row-nine
@@ -141,7 +142,8 @@ It is slow.
 # not a comment
 
 Fixes: 89abcdef0123 ("btrfs: log less")
-Fixes: abcdef012345 ("btrfs: log more")' ] || fail "$(git -C taken log --format=%B -1 HEAD~4)"
+Fixes: abcdef012345 ("btrfs: log more")
+Cc: stable@vger.kernel.org # 6.1+' ] || fail "$(git -C taken log --format=%B -1 HEAD~4)"
     expect_none '^(Origin|Forwarded|Last-Update|Patch-mainline|References|Fastpath-[A-Za-z]*|Signed-off-by):' "$output"
 }
 
@@ -182,21 +184,21 @@ Fixes: abcdef012345 ("btrfs: log more")' ] || fail "$(git -C taken log --format=
     mail_series --output mails 7.3
     [ "$status" -eq 0 ]
     [ "$stderr" = "$(for feature in fiemap-leaf seek-cache log-dir; do
-        echo "WARNING: the cover letter has no figures for $feature: there is no 'results/7.3-$feature.json'"
+        echo "WARNING: the cover letter has no figures for $feature: there are none of 7.3 in 'results/$feature.tsv'"
     done)" ] || fail "$stderr"
     expect_none 'patched|Measured' "$(cat mails/0000-cover-letter.patch)"
     grep -q 'not signed off' mails/0000-cover-letter.patch
 }
 
 @test "mail-series: results that cannot be read" {
-    echo '{' >results/7.3-log-dir.json
+    printf '7.3\n7.3\n' >results/log-dir.tsv
     mail_series --output mails 7.3
     [ "$status" -eq 1 ]
     [ "${stderr_lines[-1]}" = "ERROR: cannot read the results in 'results'" ] || fail "$stderr"
     [ ! -e mails ]
 }
 
-@test "mail-series: a cover letter of corrections alone, and of none" {
+@test "mail-series: a cover letter of corrections only, and of an empty series" {
     sed -i '/^[12]\|^3004/d' "$FASTPATH_KERNEL_DIR/7.3/series"
     mail_series --output corrections 7.3
     expect_mails
@@ -212,7 +214,7 @@ Fixes: abcdef012345 ("btrfs: log more")' ] || fail "$(git -C taken log --format=
     expect_none 'correct|Fixes|fsync' "$(cat faster/0000-cover-letter.patch)"
 }
 
-@test "mail-series: the same whatever the user has configured, and wherever he is" {
+@test "mail-series: the same with any configuration of the user, in any directory" {
     write_results log-dir fsync_total_ns 5
     mail_series --output mails 7.3
     [ "$status" -eq 0 ]
@@ -246,7 +248,7 @@ Fixes: abcdef012345 ("btrfs: log more")' ] || fail "$(git -C taken log --format=
     [[ $output == *"[PATCH 1/5] btrfs: row-nine"* ]]
 }
 
-@test "mail-series: an empty folder is taken, another is left alone" {
+@test "mail-series: an empty folder is used, another one is left alone" {
     mkdir mails
     mail_series --output mails 7.3
     [ "$status" -eq 0 ] && [ "$(find mails -type f | wc -l)" -eq 6 ]
@@ -344,7 +346,7 @@ signal_at() {
     chmod +x "bin/$1"
 }
 
-@test "mail-series: a signal while the folder is filled comes too late" {
+@test "mail-series: a signal at the end of filling the folder has no effect" {
     signal_at cp '*--target-directory=*'
     PATH=$PWD/bin:$PATH mail_series --output mails 7.3
     [ "$status" -eq 0 ] || fail "status $status: $stderr"
@@ -415,11 +417,11 @@ signal_at() {
     expect_error "ERROR: unknown option: '--fast'"
     for option in --output --results --tree; do
         run --separate-stderr "$MAIL_SERIES" "$option"
-        expect_error "ERROR: $option wants a folder"
+        expect_error "ERROR: $option requires a folder"
     done
 }
 
-@test "mail-series: says how it is called" {
+@test "mail-series: usage" {
     run "$MAIL_SERIES" --help
     [ "$status" -eq 0 ]
     [[ ${lines[0]} == "Usage: mail-series [OPTION...] [BASE]" ]]

@@ -91,7 +91,7 @@ expect_nothing_mounted() {
     run ! compgen -G "$BATS_TEST_TMPDIR/btrfs-fastpath-*"
 }
 
-@test "what is interrupted while it makes or undoes a mount leaves nothing" {
+@test "an interrupted mount or umount leaves nothing" {
     local command
 
     require_loop_btrfs
@@ -122,7 +122,7 @@ prepare_build() {
     echo one >"$BATS_TEST_TMPDIR/tree/fs/btrfs/one.c"
 }
 
-@test "build, waiting for another build, obeys a signal" {
+@test "build ends by a signal while it waits for another build" {
     local lock pid status=0
 
     prepare_build

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Types of arguments, and the folder that --keep names."""
+"""Types of arguments."""
 
 import argparse
 import os
-import tempfile
 
 
 def positive(text):
@@ -13,21 +12,7 @@ def positive(text):
     return number
 
 
-def kernel_at(path):
-    """A guest is started in another folder."""
-    if not os.access(path, os.R_OK):
-        raise argparse.ArgumentTypeError(f"cannot read '{path}'")
+def directory(path):
+    if not os.path.isdir(path):
+        raise argparse.ArgumentTypeError(f"not a directory: '{path}'")
     return os.path.realpath(path)
-
-
-def new_directory(places, kept, name):
-    """KEPT, or if that is None one of that NAME that goes with PLACES."""
-    if kept is None:
-        return places.enter_context(
-            tempfile.TemporaryDirectory(prefix=f"btrfs-fastpath-{name}.", dir=os.environ.get("TMPDIR", "/var/tmp"))
-        )
-    try:
-        os.mkdir(kept)
-    except OSError as failure:
-        raise SystemExit(f"ERROR: cannot create '{kept}': {failure.strerror}") from failure
-    return os.path.realpath(kept)

@@ -140,7 +140,7 @@ def sync_file_system(fd):
 
 
 def commit(path):
-    """The file system at PATH alone: what runs beside this may count the commits of another one."""
+    """Only the file system at PATH: other programs may count the commits of another one."""
     with opened(path) as fd:
         sync_file_system(fd)
 
@@ -240,22 +240,22 @@ def data_ranges(fd, size, seek=seek):
 
 @functools.cache
 def fiemap_request(room):
-    """For ROOM extents. Whoever asks for that many gets the same one again."""
+    """For ROOM extents. The next caller with the same ROOM gets the same one."""
     return bytearray(FIEMAP_HEADER.size + room * FIEMAP_EXTENT.size)
 
 
-def fiemap_call(fd, start, room, guard=contextlib.nullcontext):
-    """One call for what is after START. Returns the request as the kernel filled it in, and the count of extents."""
+def fiemap_call(fd, start, room, guard=contextlib.nullcontext, end=TO_THE_END):
+    """One call for what is from START to END. Returns the request as the kernel filled it in, and the count of extents."""
     request = fiemap_request(room)
-    FIEMAP_HEADER.pack_into(request, 0, start, TO_THE_END - start, 0, 0, room, 0)
+    FIEMAP_HEADER.pack_into(request, 0, start, end - start, 0, 0, room, 0)
     with guard():
         fcntl.ioctl(fd, FS_IOC_FIEMAP, request)
     return request, FIEMAP_HEADER.unpack_from(request)[3]
 
 
-def fiemap_once(fd, start, room, guard=contextlib.nullcontext):
-    """(logical, physical, length, flags) of up to ROOM extents from START."""
-    request, count = fiemap_call(fd, start, room, guard)
+def fiemap_once(fd, start, room, guard=contextlib.nullcontext, end=TO_THE_END):
+    """(logical, physical, length, flags) of up to ROOM extents from START to END."""
+    request, count = fiemap_call(fd, start, room, guard, end)
     if count > room:
         raise OSError(errno.EOVERFLOW, f"{count} extents where there was room for {room}")
     return list(FIEMAP_EXTENT.iter_unpack(memoryview(request)[FIEMAP_HEADER.size :][: count * FIEMAP_EXTENT.size]))

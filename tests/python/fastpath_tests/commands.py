@@ -8,6 +8,8 @@ whatever is due next, which would be the limit. Guests as a whole have one.
 import os
 import subprocess
 
+from .processes import stop
+
 BTRFS = os.environ.get("BTRFS_PROGRAM", "btrfs")
 
 
@@ -33,12 +35,31 @@ def output_of(*command, **options):
     return bytes_of(*command, **options).decode()
 
 
-def bytes_of(*command, **options):
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False, **options)
-    if done.returncode:
-        raise Failed(failure_of(command, done))
-    return done.stdout
+def bytes_of(*command, input=None, **options):
+    if input is not None:
+        options["stdin"] = subprocess.PIPE
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True, **options) as process:
+        try:
+            output, _ = process.communicate(input)
+        except BaseException:
+            # subprocess.run() would kill it, and leave what it made. A terminal's signal would be its second one.
+            stop(process)
+            raise
+    if process.returncode:
+        raise Failed(failure_of(command, process))
+    return output
 
 
 def failure_of(command, done):
     return f"{' '.join(map(os.fsdecode, command))}: status {done.returncode}"
+
+
+def excerpt(lines, pattern, after):
+    """The lines that the pattern is found in, each with the AFTER lines that follow."""
+    shown, until = [], 0
+    for number, line in enumerate(lines):
+        if pattern.search(line):
+            until = number + 1 + after
+        if number < until:
+            shown.append(line)
+    return shown

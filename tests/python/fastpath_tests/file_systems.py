@@ -37,16 +37,20 @@ def add_argument(parser):
     )
 
 
+def kind_of_seed(seed):
+    return KINDS[seed % len(KINDS)]
+
+
 def kind_of(arguments, seed):
     """None for the one that the test makes by itself."""
-    return KINDS[seed % len(KINDS)] if arguments.file_systems else None
+    return kind_of_seed(seed) if arguments.file_systems else None
 
 
 def seed_name(seed, kind):
     return f"seed {seed}{f', {kind.name}' if kind else ''}"
 
 
-# An image of a file system on two disks has the second one beside it.
+# An image of a file system on two disks has the second one next to it.
 
 
 def second_image(path):

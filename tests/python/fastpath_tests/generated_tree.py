@@ -347,7 +347,7 @@ def make_tree(tree):
 
 
 def make_dirty(tree):
-    """Data that is not on disk yet, alone and beside all that can be."""
+    """Data that is not on disk yet, alone and next to everything else."""
     os.makedirs(tree.path(b"dirty"), exist_ok=True)
     for kind in KINDS:
         path = tree.path(b"dirty", kind.__name__.encode())

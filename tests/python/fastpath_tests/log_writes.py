@@ -2,6 +2,7 @@
 """dm-log-writes: a device that keeps each write to a disk in a log, and that log, read again. And a device that fails."""
 
 import collections
+import contextlib
 import fcntl
 import os
 import struct
@@ -77,6 +78,15 @@ class MappedDisk:
         dm_call(DM_TABLE_LOAD, 1, target + f"{parameters}\0".encode(), name=self.name)
         dm_call(DM_DEV_SUSPEND, name=self.name)
 
+    @contextlib.contextmanager
+    def suspended(self):
+        """Requests wait meanwhile."""
+        dm_call(DM_DEV_SUSPEND, flags=DM_SUSPEND_FLAG, name=self.name)
+        try:
+            yield
+        finally:
+            dm_call(DM_DEV_SUSPEND, name=self.name)
+
     def __exit__(self, *_):
         dm_call(DM_DEV_REMOVE, name=self.name)
 
@@ -116,7 +126,7 @@ class PartOfDisk(MappedDisk):
 
 
 class FailingDisk(MappedDisk):
-    """Works until it is told to fail."""
+    """Works until it is made to fail."""
 
     def __enter__(self):
         self.create("flakey", f"{self.disk} 0 {UNTIL_THE_END} 0")

@@ -124,7 +124,7 @@ class Expectation(Tree):
     # -- events --
 
     def begin(self, folder, name, inode):
-        """Of a call beside others, which may or may not take effect before the next mark."""
+        """Of a call in parallel with others, which may or may not take effect before the next mark."""
         if inode is None:
             self.keep_no_more(self.entries[folder][name], folder, name)
         self.allow(folder, name, inode)

@@ -41,7 +41,7 @@ def make_image(path, size, *options, kind=None):
 class Scratch:
     """A file system on DEVICE, mounted in a folder of its own while in a with statement.
 
-    One of a KIND on several disks takes those beside it in DEVICE, with commas between.
+    One of a KIND on several disks takes the others from DEVICE, separated by commas.
     """
 
     def __init__(self, device, *options, checksum="crc32c", node_bytes=16384, mount_options="", kind=None):

@@ -23,7 +23,7 @@ def fragments(tree, fd, first, count):
         os.fsync(fd)
 
 
-# -- kinds of files, beside those of generate-tree --
+# -- kinds of files, in addition to those of generate-tree --
 
 
 def deep(tree, fd):
@@ -97,7 +97,7 @@ def pick(tree, directory):
 
 
 def window_of(tree, blocks):
-    """Up to an eighth of a file, so that leaves beside it stay as they are."""
+    """Up to an eighth of a file, so that neighboring leaves stay as they are."""
     count = tree.chance.randint(1, max(1, blocks // 8))
     return tree.chance.randrange(blocks - count + 1), count
 
@@ -231,10 +231,10 @@ def fill(tree):
         # Thin out: what only dropped snapshots shared is private again.
         drop(tree, b"kept-0", wait=True)
     change(tree, b"data", 0, 4)
-    # In every image, whatever chance said, a file has shared leaves beside private ones.
+    # In every image, whatever chance said, a file has shared and private leaves.
     overwrite_window_of(tree, max(shareable_in(tree, b"data"), key=blocks_of))
     if tree.chance.random() < 0.3:
-        # A relocated leaf is younger than what it tells of.
+        # A relocated leaf is newer than its contents.
         btrfs("balance", "start", "-m", "--force", os.fsdecode(tree.root))
     if tree.chance.random() < 0.3:
         snapshot(tree, b"data", b"last")

@@ -237,10 +237,10 @@ def of_seed(number):
 def words(of):
     """What a reader has to know of a case besides its name."""
     apart = ("name", "operation", "node_bytes", "seed", "image")
-    told = [f"nodes of {of['node_bytes'] >> 10} KiB"]
+    reported = [f"nodes of {of['node_bytes'] >> 10} KiB"]
     for key, value in of.items():
         if key in apart or value in (0, False, []):
             continue
         value = " and ".join(value) if isinstance(value, list) else value
-        told.append(key.replace("_", " ") if value is True else f"{key.replace('_', ' ')} {value}")
-    return ", ".join(told)
+        reported.append(key.replace("_", " ") if value is True else f"{key.replace('_', ' ')} {value}")
+    return ", ".join(reported)

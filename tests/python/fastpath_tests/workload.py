@@ -10,6 +10,7 @@ import sys
 import time
 
 from .commands import run
+from .processes import end_on_signals
 from .scratch import make_image, mounted
 
 TRACING = "/sys/kernel/debug/tracing"
@@ -92,12 +93,12 @@ def symbol_of(function):
 class counted:
     """Counts the calls of a function of the kernel, or with RETURNS those that return that value.
 
-    HITS is None where the kernel has no such function, or the compiler none of this name.
+    HITS is None where the kernel has no such function, the compiler none of this name, or User-mode Linux no kprobes.
     """
 
     def __init__(self, function, returns=None):
         self.event = f"{function}_{'calls' if returns is None else 'returns'}"
-        self.symbol = symbol_of(function)
+        self.symbol = symbol_of(function) if os.path.exists(f"{TRACING}/kprobe_events") else None
         self.definition = (
             f"p:{self.event} {self.symbol}" if returns is None else f"r:{self.event} {self.symbol} ret=$retval:s32"
         )
@@ -137,6 +138,7 @@ def write(path, text, flags=0):
 def main(description, make, measure):
     verb, *arguments = sys.argv[1:] or ["help"]
     if verb == "make":
+        end_on_signals()
         make(arguments[0], [int(size) for size in arguments[1:]])
     elif verb == "run" and len(arguments) > 1:
         json.dump({size: measure(arguments[0], int(size)) for size in arguments[1:]}, sys.stdout)
