@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -10,26 +12,25 @@
 #include <unistd.h>
 #include <wordexp.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/forked-work.h"
-#include "base/interrupts.h"
-#include "base/new-file.h"
-#include "base/trusted-program.h"
 #include "commands.h"
 #include "fs/mounted-filesystems.h"
+#include "path/new-file.h"
+#include "path/trusted-file.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/forked-work.h"
+#include "sys/interrupts.h"
+#include "sys/marked-process.h"
 #include "ui/kernel-metrics.h"
 #include "ui/message.h"
-#include "ui/new-file-error.h"
 #include "ui/metrics.h"
-#include "ui/quoted-name.h"
 #include "ui/standard-files.h"
 
 #define DEFAULT_OUTPUT "/var/lib/prometheus/node-exporter/btrfs-fastpath.prom"
 
 /* -- options -- */
 
-struct arguments {
+struct collect_options {
 	struct global_options *global;
 	/* NULL: the default one, if it exists */
 	const char *config;
@@ -49,18 +50,17 @@ enum {
 #define TIMEOUT_MAX 86400
 
 static const struct argp_option option_list[] = {
-	{ "config", OPTION_CONFIG, "FILE", 0,
-	  "Make the checks that FILE names (" COLLECT_CONFIG ", if it exists)", 1 },
-	{ "output", OPTION_OUTPUT, "FILE", 0,
-	  "Replace FILE, or print with \"-\" (" DEFAULT_OUTPUT ")", 1 },
+	{ "config", OPTION_CONFIG, "FILE", 0, "Run the checks in FILE (" COLLECT_CONFIG ")", 1 },
+	{ "output", OPTION_OUTPUT, "FILE", 0, "Write to FILE, or print with - (" DEFAULT_OUTPUT ")",
+	  1 },
 	{ "timeout", OPTION_TIMEOUT, "SECONDS", 0, "End a check after SECONDS, 1 to 86400 (600)",
 	  1 },
 	{ 0 },
 };
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_collect_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct collect_options *arguments = state->input;
 
 	switch (key) {
 	case OPTION_CONFIG:
@@ -86,21 +86,21 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
+	.parser = parse_collect_option,
 	.children = global_argp_children,
 	.doc = "Write metrics of the kernel, of each mounted btrfs and of configured checks to a "
-	       "file, for the textfile collector of Prometheus' node_exporter.",
+	       "file for Prometheus' node_exporter (textfile collector).",
 };
 
 /* -- the whole run -- */
 
-struct run {
-	const struct arguments *arguments;
+struct collection {
+	const struct collect_options *arguments;
 	struct metrics *metrics;
 	int status;
 };
 
-static void collect_kernel(struct run *run)
+static void collect_kernel(struct collection *run)
 {
 	struct feature_status statuses[FEATURE_COUNT];
 	struct module_report module = { 0 };
@@ -119,7 +119,7 @@ static void collect_kernel(struct run *run)
 }
 
 /* It can be unmounted meanwhile, and most kernels do not count. */
-static void collect_filesystem(struct run *run, const uint8_t fsid[FSID_SIZE])
+static void collect_filesystem(struct collection *run, const uint8_t fsid[FSID_SIZE])
 {
 	struct commit_counters commits;
 	struct counters counters;
@@ -130,7 +130,7 @@ static void collect_filesystem(struct run *run, const uint8_t fsid[FSID_SIZE])
 		kernel_metrics_counters(run->metrics, fsid, &counters);
 }
 
-static void collect_filesystems(struct run *run)
+static void collect_filesystems(struct collection *run)
 {
 	CLEANUP(mounted_filesystems_free) struct mounted_filesystems filesystems = { 0 };
 	int ret;
@@ -146,53 +146,60 @@ static void collect_filesystems(struct run *run)
 
 /* -- checks -- */
 
-static const struct metric check_status_metric = {
-	.name = "btrfs_fastpath_check_status",
-	.type = METRIC_GAUGE,
-	.help = "The exit status of the check: 0 it passed, 64 it found something, 1 an error.",
+static const struct metric blocked_metric = {
+	"btrfs_fastpath_check_blocked", METRIC_GAUGE, NULL,
+	"1: the check was not started, because its process of another run still exists."
 };
-
-static const struct metric check_time_metric = {
-	.name = "btrfs_fastpath_check_seconds",
-	.type = METRIC_GAUGE,
-	.unit = "seconds",
-	.help = "How long the check took.",
+static const struct metric status_metric = {
+	"btrfs_fastpath_check_status", METRIC_GAUGE, NULL,
+	"The exit status of the check: 0 it passed, 64 it found something, 1 an error."
 };
-
-/* A check of a tree has not passed if it saw only a part of the tree. */
-static int report_skipped(const char *name, uint64_t count)
-{
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(name);
-
-	error("check %s: mount points of the same filesystem that were not entered: %" PRIu64,
-	      quoted, count);
-	return STATUS_ERROR;
-}
+static const struct metric seconds_metric = { "btrfs_fastpath_check_seconds", METRIC_GAUGE,
+					      "seconds", "How long the check took." };
 
 /* Prometheus keeps each sample, and each label, for months. */
 #define SAMPLES_MAX 1000
 #define LABEL_SIZE_MAX 1024
 
-static int report_excess(const char *name)
-{
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(name);
-
-	error("check %s: more than %d samples, or a label of more than %d bytes", quoted,
-	      SAMPLES_MAX, LABEL_SIZE_MAX);
-	return STATUS_ERROR;
-}
-
-struct check {
-	const struct run *run;
+struct configured_check {
+	const struct collection *run;
 	const char *name;
+	/* the path of its configuration, and its line there: patterns can match other files each time */
+	const char *subject;
+	/* the name of its process */
+	char mark[PROCESS_MARK_SIZE];
 	const struct command *command;
 	/* begins with the command's name */
 	int argc;
 	char **argv;
 };
 
+/* "check 'name'", or NULL without memory. */
+static char *subject_of(const struct configured_check *check)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(check->name);
+	char *subject;
+
+	return asprintf(&subject, "check %s", quoted) < 0 ? NULL : subject;
+}
+
+static int __attribute__((format(printf, 2, 3)))
+check_failed(const struct configured_check *check, const char *format, ...)
+{
+	CLEANUP_FREE char *subject = subject_of(check);
+	CLEANUP_FREE char *reason = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&reason, format, arguments) < 0)
+		reason = NULL;
+	va_end(arguments);
+	error("%s: %s", subject ? subject : "check", reason ? reason : "out of memory");
+	return STATUS_ERROR;
+}
+
 /* Returns the exit status. */
-static int run_command(const struct check *check, struct metrics *metrics)
+static int run_checked_command(const struct configured_check *check, struct metrics *metrics)
 {
 	struct global_options global = {
 		.metrics = metrics,
@@ -201,77 +208,105 @@ static int run_command(const struct check *check, struct metrics *metrics)
 	};
 	int status = check->command->run(check->argc, check->argv, &global);
 
-	if (metrics_exceed_limits(metrics))
-		return report_excess(check->name);
-	if (!global.skipped_mount_count)
-		return status;
-	return status == STATUS_OK ? report_skipped(check->name, global.skipped_mount_count) :
-				     status;
+	if (metrics_exceed_limits(metrics)) {
+		error("more than %d samples, or a label of more than %d bytes", SAMPLES_MAX,
+		      LABEL_SIZE_MAX);
+		return STATUS_ERROR;
+	}
+	/* A check of a tree has not passed if it saw only a part of the tree. */
+	if (status == STATUS_OK && global.skipped_mount_count) {
+		error("mount points of the same filesystem that were not entered: %" PRIu64,
+		      global.skipped_mount_count);
+		return STATUS_ERROR;
+	}
+	return status;
 }
 
 /* In a process of its own: the samples if the command kept within the limits, and the status. */
 static void answer_check(void *data, FILE *answer)
 {
 	CLEANUP(metrics_freep) struct metrics *metrics = metrics_new();
-	const struct check *check = data;
+	const struct configured_check *check = data;
+	CLEANUP_FREE char *subject = subject_of(check);
 	int status;
 
+	message_set_subject(subject);
+	process_mark_self(check->mark);
 	if (!metrics)
 		return;
 	metrics_set_label(metrics, "check", check->name);
 	metrics_set_limits(metrics, SAMPLES_MAX, LABEL_SIZE_MAX);
-	status = run_command(check, metrics);
+	status = run_checked_command(check, metrics);
 	if (!metrics_exceed_limits(metrics) && metrics_pack(metrics, answer) < 0) {
 		error("out of memory");
 		status = STATUS_ERROR;
 	}
 	fwrite(&status, sizeof(status), 1, answer);
+	/* A thread that was given up may still print an error. */
+	message_set_subject(NULL);
 }
 
-static int complain_of_check(const struct check *check, int ret)
+/*
+ * One that hangs must not keep the others from being made. The command runs in a copy of this process
+ * and not in a new program, which would lose the mark. Returns the status of the check.
+ */
+static int start_check(struct collection *run, struct configured_check *check)
 {
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(check->name);
-
-	if (ret == -ETIMEDOUT)
-		error("check %s: not done after %" PRIu64 " seconds", quoted,
-		      check->run->arguments->timeout);
-	else if (ret == -ECHILD)
-		error("check %s: ended before it was done", quoted);
-	else
-		error("check %s: cannot be made: %s", quoted, strerror(-ret));
-	return STATUS_ERROR;
-}
-
-/* One that hangs must not keep the others from being made. Returns the status of the check. */
-static int run_check(struct run *run, struct check *check)
-{
-	uint64_t nanoseconds = run->arguments->timeout * NANOSECONDS_PER_SECOND;
+	const uint64_t seconds = run->arguments->timeout;
 	CLEANUP_FREE char *answer = NULL;
 	int status, ret;
 	size_t size;
 
-	ret = forked_work_run(answer_check, check, nanoseconds, &answer, &size);
+	ret = forked_work_run(answer_check, check, seconds * NANOSECONDS_PER_SECOND, &answer,
+			      &size);
 	if (ret == 0 && size < sizeof(status))
 		ret = -ENOMEM;
-	if (ret < 0)
-		return complain_of_check(check, ret);
-	size -= sizeof(status);
-	memcpy(&status, answer + size, sizeof(status));
-	ret = metrics_unpack(run->metrics, answer, size);
-	return ret < 0 ? complain_of_check(check, ret) : status;
+	if (ret == 0) {
+		size -= sizeof(status);
+		memcpy(&status, answer + size, sizeof(status));
+		ret = metrics_unpack(run->metrics, answer, size);
+	}
+	switch (ret) {
+	case 0:
+		return status;
+	case -ETIMEDOUT:
+		return check_failed(check, "timed out after %" PRIu64 " s", seconds);
+	case -ECHILD:
+		return check_failed(check, "exited early");
+	default:
+		return check_failed(check, "cannot start: %s", strerror(-ret));
+	}
 }
 
-static void make_check(struct run *run, struct check *check)
+/*
+ * A process that waits for a lock that another user holds cannot be killed. There must not be one more
+ * after each run.
+ */
+static bool is_blocked(const struct configured_check *check)
 {
-	const struct metric_label labels[] = { { "command", check->command->name },
+	pid_t left = process_find_marked(NULL, check->mark);
+
+	if (left)
+		check_failed(check, "not started, since its process %d of another run still exists",
+			     (int)left);
+	return left;
+}
+
+static void make_check(struct collection *run, struct configured_check *check)
+{
+	const struct metric_label labels[] = { { "check", check->name },
+					       { "command", check->command->name },
 					       { NULL, NULL } };
 	uint64_t started_at = monotonic_ns();
-	int status = run_check(run, check);
+	bool blocked;
+	int status;
 
-	metrics_set_label(run->metrics, "check", check->name);
-	metrics_add(run->metrics, &check_status_metric, labels, status);
-	metrics_add_ns(run->metrics, &check_time_metric, labels, monotonic_ns() - started_at);
-	metrics_set_label(run->metrics, NULL, NULL);
+	process_mark_of(check->subject, check->mark);
+	blocked = is_blocked(check);
+	status = blocked ? STATUS_ERROR : start_check(run, check);
+	metrics_add(run->metrics, &blocked_metric, labels, blocked);
+	metrics_add(run->metrics, &status_metric, labels, status);
+	metrics_add_ns(run->metrics, &seconds_metric, labels, monotonic_ns() - started_at);
 	if (status == STATUS_ERROR)
 		run->status = STATUS_ERROR;
 }
@@ -280,6 +315,8 @@ static void make_check(struct run *run, struct check *check)
 
 struct config {
 	const char *path;
+	/* without symbolic links */
+	char *real_path;
 	FILE *stream;
 	unsigned int line;
 	/* of the checks so far */
@@ -287,7 +324,7 @@ struct config {
 	size_t name_count;
 };
 
-static void complain_of_line(struct run *run, const struct config *config, const char *what)
+static void line_failed(struct collection *run, const struct config *config, const char *what)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(config->path);
 
@@ -295,8 +332,8 @@ static void complain_of_line(struct run *run, const struct config *config, const
 	run->status = STATUS_ERROR;
 }
 
-/* Samples of two checks with one name could not be told apart. Returns 0, -EEXIST or -ENOMEM. */
-static int take_name(struct config *config, const char *name)
+/* Samples of two checks with one name would be indistinguishable. Returns 0, -EEXIST or -ENOMEM. */
+static int take_check_name(struct config *config, const char *name)
 {
 	char **names;
 
@@ -314,61 +351,67 @@ static int take_name(struct config *config, const char *name)
 	return 0;
 }
 
-/* "check NAME COMMAND ARGUMENT..." */
-static void obey(struct run *run, struct config *config, int count, char **words)
+/* "check NAME COMMAND ARGUMENT...". Returns what is wrong with it, or NULL. */
+static const char *apply_words(struct collection *run, struct config *config, const char *subject,
+			       int count, char **words)
 {
 	const struct command *command;
 	int ret;
 
-	if (strcmp(words[0], "check") != 0 || count < 3) {
-		complain_of_line(run, config, "expected: check NAME COMMAND ARGUMENT...");
-		return;
-	}
+	if (strcmp(words[0], "check") != 0 || count < 3)
+		return "expected: check NAME COMMAND ARGUMENT...";
 	if (command_find(words[2], CALLER_OWN, &command) != COMMAND_FOUND ||
-	    !(command->more_formats & FORMAT_BIT(FORMAT_OPENMETRICS))) {
-		complain_of_line(run, config, "this command has no metrics");
-		return;
-	}
-	ret = take_name(config, words[1]);
-	if (ret < 0) {
-		complain_of_line(run, config,
-				 ret == -EEXIST ? "another check has this name" : "out of memory");
-		return;
-	}
-	make_check(run, &(struct check){
+	    !(command->more_formats & FORMAT_BIT(FORMAT_OPENMETRICS)))
+		return "this command has no metrics";
+	ret = take_check_name(config, words[1]);
+	if (ret < 0)
+		return ret == -EEXIST ? "another check has this name" : "out of memory";
+	make_check(run, &(struct configured_check){
 				.run = run,
 				.name = words[1],
+				.subject = subject,
 				.command = command,
 				.argc = count - 2,
 				.argv = words + 2,
 			});
+	return NULL;
 }
 
-static void obey_line(struct run *run, struct config *config, const char *line)
+/* Returns what is wrong with it, or NULL. */
+static const char *apply_line(struct collection *run, struct config *config, const char *line)
 {
+	CLEANUP_FREE char *subject = NULL;
+	const char *problem = NULL;
 	wordexp_t words;
 
-	/* Patterns and variables are useful, and commands would be a shell. */
-	if (wordexp(line, &words, WRDE_NOCMD) != 0) {
-		complain_of_line(run, config, "cannot be split into words");
-		return;
+	if (asprintf(&subject, "%s\n%s", config->real_path, line) < 0) {
+		subject = NULL;
+		return "out of memory";
 	}
+	/* Patterns and variables are useful, and commands would be a shell. */
+	if (wordexp(line, &words, WRDE_NOCMD) != 0)
+		return "cannot be split into words";
 	if (words.we_wordc)
-		obey(run, config, words.we_wordc, words.we_wordv);
+		problem = apply_words(run, config, subject, words.we_wordc, words.we_wordv);
 	wordfree(&words);
+	return problem;
 }
 
-static void obey_config(struct run *run, struct config *config)
+static void apply_config(struct collection *run, struct config *config)
 {
 	CLEANUP_FREE char *line = NULL;
+	const char *problem;
 	size_t size = 0;
 	ssize_t length;
 
 	while ((length = getline(&line, &size, config->stream)) >= 0) {
 		config->line++;
 		line[strcspn(line, "\n")] = '\0';
-		if (line[strspn(line, " \t")] != '#')
-			obey_line(run, config, line);
+		if (line[strspn(line, " \t")] == '#')
+			continue;
+		problem = apply_line(run, config, line);
+		if (problem)
+			line_failed(run, config, problem);
 	}
 	if (ferror(config->stream)) {
 		error_path("cannot read", config->path, -errno);
@@ -376,63 +419,60 @@ static void obey_config(struct run *run, struct config *config)
 	}
 }
 
-/* Who can change it decides what root reads. Returns 0, or less after it has complained. */
-static int open_config(const char *path, bool may_be_missing, FILE **ret_stream)
+/* Who can change it decides what root reads. Returns 0, or -1 unless a missing file is no error. */
+static int open_config(struct config *config, bool may_be_missing)
 {
-	int fd = trusted_file_open(path);
+	int fd = trusted_file_open(config->path);
 
 	if (fd == -ENOENT && may_be_missing)
-		return fd;
-	if (fd == -EPERM) {
-		error_path("will not obey what other users can change:", path, 0);
-		return fd;
-	}
-	if (fd < 0) {
-		error_path("cannot open", path, fd);
-		return fd;
-	}
-	*ret_stream = fdopen(fd, "r");
-	if (*ret_stream)
 		return 0;
-	close(fd);
+	if (fd == -EPERM)
+		error_path("refusing a file that other users can modify:", config->path, 0);
+	else if (fd < 0)
+		error_path("cannot open", config->path, fd);
+	if (fd < 0)
+		return -1;
+	config->stream = fdopen(fd, "r");
+	config->real_path = realpath(config->path, NULL);
+	if (!config->real_path)
+		config->real_path = strdup(config->path);
+	if (config->stream && config->real_path)
+		return 0;
+	if (!config->stream)
+		close(fd);
 	error("out of memory");
-	return -ENOMEM;
+	return -1;
 }
 
-static void free_names(struct config *config)
+static void close_config(struct config *config)
 {
+	if (config->stream)
+		fclose(config->stream);
+	free(config->real_path);
 	for (size_t i = 0; i < config->name_count; i++)
 		free(config->names[i]);
 	free(config->names);
 }
 
-static void make_checks(struct run *run)
+static void make_checks(struct collection *run)
 {
 	const char *path = run->arguments->config;
-	struct config config = { .path = path ? path : COLLECT_CONFIG };
-	int ret;
+	CLEANUP(close_config) struct config config = { .path = path ? path : COLLECT_CONFIG };
 
-	ret = open_config(config.path, !path, &config.stream);
-	if (ret < 0) {
-		if (path || ret != -ENOENT)
-			run->status = STATUS_ERROR;
-		return;
-	}
-	obey_config(run, &config);
-	fclose(config.stream);
-	free_names(&config);
+	if (open_config(&config, !path) < 0)
+		run->status = STATUS_ERROR;
+	else if (config.stream)
+		apply_config(run, &config);
 }
 
 /* -- the file -- */
 
 static const struct metric time_metric = {
-	.name = "btrfs_fastpath_collect_timestamp_seconds",
-	.type = METRIC_GAUGE,
-	.unit = "seconds",
-	.help = "When these metrics were collected, in seconds since 1970.",
+	"btrfs_fastpath_collect_timestamp_seconds", METRIC_GAUGE, "seconds",
+	"When these metrics were collected, in seconds since 1970."
 };
 
-static void add_time(struct run *run)
+static void add_time(struct collection *run)
 {
 	struct timespec now;
 
@@ -440,51 +480,41 @@ static void add_time(struct run *run)
 	metrics_add(run->metrics, &time_metric, NULL, now.tv_sec);
 }
 
-static int write_to_file(struct run *run, const char *path)
-{
-	struct descriptor_place left;
-	struct new_file file;
-	int ret, finished;
-
-	ret = new_file_open_to_replace(path, &file);
-	if (ret < 0)
-		return ret;
-	file.error = metrics_write(run->metrics, file.stream, METRICS_PROMETHEUS);
-	finished = new_file_finish(&file, &left);
-	free(left.path);
-	return finished;
-}
-
 /* A signal meanwhile leaves the old file or the new one. */
-static void replace_file(struct run *run, const char *path)
+static int replace_file(const struct metrics *metrics, const char *path)
 {
 	struct interrupts interrupts;
+	struct descriptor_place left;
+	struct new_file file;
 	int ret;
 
 	interrupts_hold(&interrupts);
-	ret = write_to_file(run, path);
+	ret = new_file_open_to_replace(path, &file);
+	if (ret == 0) {
+		file.error = metrics_write(metrics, file.stream, METRICS_PROMETHEUS);
+		ret = new_file_finish(&file, &left);
+		free(left.path);
+	}
 	if (ret < 0)
 		new_file_error("cannot write to", path, ret);
-	if (ret < 0)
-		run->status = STATUS_ERROR;
 	interrupts_release(&interrupts);
+	return ret;
 }
 
-static void write_metrics(struct run *run)
+static int print_collected(const struct metrics *metrics)
 {
-	const char *path = run->arguments->output;
+	int ret = metrics_write(metrics, stdout, METRICS_PROMETHEUS);
 
-	if (strcmp(path, "-") != 0) {
-		replace_file(run, path);
-	} else if (metrics_write(run->metrics, stdout, METRICS_PROMETHEUS) < 0) {
+	if (ret < 0)
 		error("out of memory");
-		run->status = STATUS_ERROR;
-	}
+	return ret;
 }
 
-static int collect(const struct arguments *arguments)
+static int collect(const struct collect_options *arguments)
 {
-	struct run run = { .arguments = arguments, .metrics = metrics_new() };
+	struct collection run = { .arguments = arguments, .metrics = metrics_new() };
+	const char *path = arguments->output;
+	int ret;
 
 	if (!run.metrics) {
 		error("out of memory");
@@ -494,14 +524,15 @@ static int collect(const struct arguments *arguments)
 	collect_filesystems(&run);
 	make_checks(&run);
 	add_time(&run);
-	write_metrics(&run);
+	ret = strcmp(path, "-") == 0 ? print_collected(run.metrics) :
+				       replace_file(run.metrics, path);
 	metrics_free(run.metrics);
-	return run.status;
+	return ret < 0 ? STATUS_ERROR : run.status;
 }
 
 int collect_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = {
+	struct collect_options arguments = {
 		.global = global,
 		.output = DEFAULT_OUTPUT,
 		.timeout = DEFAULT_TIMEOUT,
@@ -511,9 +542,5 @@ int collect_run(int argc, char **argv, struct global_options *global)
 		return STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
-	if (global->json) {
-		error("collect writes metrics in Prometheus' own format");
-		return STATUS_ERROR;
-	}
 	return collect(&arguments);
 }

@@ -16,12 +16,18 @@ struct command {
 	/* the name in btrfs inspect, understood elsewhere too, if it differs from NAME, else NULL */
 	const char *inspect_name;
 	/* btrfs inspect does not have it */
-	bool is_own_alone;
+	bool not_in_inspect;
 	/* the heading above it and those after it in the list of commands, NULL: as before it */
 	const char *question;
 	/* the options for sizes change something */
 	bool prints_sizes;
-	/* what --format takes besides FORMATS_COMMON */
+	/* it prints the line of --format nagios itself */
+	bool prints_plugin;
+	/* it has no --check: in the line of --format nagios there is nothing to find */
+	bool only_figures;
+	/* --format takes only text */
+	bool only_text;
+	/* what it takes besides FORMATS_COMMON, unless ONLY_TEXT */
 	unsigned int more_formats;
 	const char *arguments;
 	const char *summary;
@@ -55,6 +61,9 @@ const char *command_name(const struct command *command, enum command_caller call
 /* Finds the command that CALLER calls NAME, or the only one that begins with NAME. */
 enum command_match command_find(const char *name, enum command_caller caller,
 				const struct command **ret_command);
+
+/* The command whose name, for CALLER, is NAME but for a typo of one or two characters; or NULL. */
+const struct command *command_near(const char *name, enum command_caller caller);
 
 /* Parses the options before the command and runs it. Returns the exit status. */
 int dispatch(enum command_caller caller, int argc, char **argv);

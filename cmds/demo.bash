@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Shows the commands at work on example files: what `btrfs-fastpath demo` runs.
+# Answers three questions of administrators on example files: what `btrfs-fastpath demo` runs.
 #
-# demo.bash PROGRAM [DIR]: PROGRAM is btrfs-fastpath, DIR a directory on btrfs; without it there is a new btrfs in an image
-# demo.bash --check [DIR]: only whether there is a place for it
+# demo.bash PROGRAM [--all] [DIR]: PROGRAM is btrfs-fastpath, DIR a directory on btrfs; the default is a new btrfs in an image;
+#                                  --all shows every command
+# demo.bash --check [--all] [DIR]: only checks that the demo has a safe place
 set -euo pipefail
 
 step() {
@@ -29,17 +30,33 @@ require_loop_btrfs() {
     require_commands mkfs.btrfs losetup mount umount mountpoint
     grep -qw btrfs /proc/filesystems || modprobe -q btrfs || die "this kernel has no btrfs"
     modprobe -q loop || true
-    losetup --find >/dev/null 2>&1 || die "there is no free loop device"
+    losetup --find >/dev/null 2>&1 || die "no free loop device"
 }
 
-# Where others own a directory or can write to it, they can put something else in the place of what root makes there,
-# and root would write to it and delete it. From the top: what is in a safe directory stays what it is.
+# The owner of a directory, and other users with write permission, can replace the files that root creates there. Root
+# would write to and delete these files. Checks from the top, because nobody can replace a directory in a safe one.
 require_safe() {
     local parent=${1%/*}
 
     [ "$1" = / ] || require_safe "${parent:-/}"
     [ -n "$(find "$1" -maxdepth 0 -type d -uid 0 \( -perm -1000 -o ! -perm /022 \))" ] ||
-        die "not safe from other users: '$1' is not root's, or others can write to it"
+        die "not safe: '$1' must belong to root, and only root may write to it"
+}
+
+# Sets $typed, $typed_demo and $manual, which work in the current directory: a program that is not installed needs its
+# path, and the source tree runs its demo by quickstart.
+name_commands() {
+    local page quickstart=${0%/*}/../quickstart
+
+    typed=btrfs-fastpath typed_demo="btrfs-fastpath demo" manual="man btrfs-fastpath-workflows"
+    [[ ! $(type -P btrfs-fastpath) -ef $program ]] || return 0
+    typed=$(realpath --no-symlinks --relative-base=. -- "$program")
+    [[ $typed == */* ]] || typed=./$typed
+    typed_demo="$typed demo"
+    [ ! -x "$quickstart" ] || typed_demo="$(realpath --relative-base=. -- "$quickstart") demo"
+    [[ $typed_demo == */* ]] || typed_demo=./$typed_demo
+    page=${typed%/*}/man/btrfs-fastpath-workflows.7
+    [ ! -e "$page" ] || manual="man $page"
 }
 
 # -- the example --
@@ -59,7 +76,7 @@ remove_folder() {
     rmdir "$folder"
 }
 
-# With all that is in it: on a disk that is full, the btrfs in the image is read-only by now, and nothing in it can be deleted.
+# Removes the whole image: after a full disk its btrfs is read-only, and nothing in it can be deleted.
 remove_image() {
     if mountpoint -q "$mount_dir/mnt"; then
         umount "$mount_dir/mnt" || return
@@ -73,7 +90,7 @@ clean_up() {
     trap '' INT TERM HUP
     cd /
     if [ "$status" -ne 0 ]; then
-        echo "ERROR: stopped half way, cleaning up" >&2 || true
+        echo "ERROR: stopped early, cleaning up" >&2 || true
     fi
     if [ -n "$mount_dir" ]; then
         remove_image || die "left behind: '$mount_dir'"
@@ -84,7 +101,7 @@ clean_up() {
 
 mount_image() {
     mount_dir=$(mktemp -d "$1/btrfs-fastpath.XXXXXX")
-    step "Making a btrfs in $mount_dir/image"
+    step "Creating a btrfs in $mount_dir/image"
     mkdir "$mount_dir/mnt"
     truncate -s 4G "$mount_dir/image"
     mkfs.btrfs -q "$mount_dir/image" >/dev/null
@@ -92,40 +109,48 @@ mount_image() {
 }
 
 make_example() {
-    local zeros data
-
-    step "Making example files in $1"
+    step "Creating example files in $1"
     btrfs subvolume create "$1/data" >/dev/null
     cd "$1/data"
-    echo "  log.txt       512 MiB, compressed: an extent for every 128 KiB"
-    touch log.txt
-    btrfs property set log.txt compression zstd
-    head -c 512M <(yes 'a line that compresses well') >log.txt
     echo "  database      8 MiB"
     head -c 8M /dev/urandom >database
-    echo "  sparse        1 MiB of data in 1 GiB"
-    truncate -s 1G sparse
-    head -c 1M /dev/urandom | dd of=sparse bs=1M seek=512 conv=notrunc status=none
-    echo "  scattered     64 MiB, 4 KiB of data and a hole of 4 KiB in turn"
-    zeros=$(printf '%04096d' 0)
-    data=$(printf '%04095d\n' 0 | tr 0 x)
-    head -c 64M <(yes "$zeros$data" | tr '0\n' '\0x') >scattered
-    fallocate --dig-holes scattered
-    echo "  preallocated  16 MiB, nothing written"
-    fallocate -l 16M preallocated
+    make_scattered
     echo "  disk.img      16 MiB, NOCOW"
     touch disk.img
     chattr +C disk.img
     head -c 16M /dev/urandom >disk.img
+    ! "$all" || make_more
     sync -f .
-    echo "  clone         a reflink of database"
-    cp --reflink=always database clone
-    echo "  ../snapshot   a snapshot of it all, after which 1 MiB of the log and"
-    echo "                4 MiB of disk.img are written anew"
+    echo "  ../snapshot   a snapshot of these files; 4 MiB of disk.img are written after it"
     btrfs subvolume snapshot -r . ../snapshot >/dev/null
-    head -c 1M <(yes 'another line') | dd of=log.txt bs=1M seek=256 conv=notrunc iflag=fullblock status=none
+    echo "  clone         a reflink of database, newer than the snapshot"
+    cp --reflink=always database clone
     head -c 4M /dev/urandom | dd of=disk.img bs=1M seek=8 conv=notrunc iflag=fullblock status=none
+    ! "$all" || head -c 1M <(yes 'another line') | dd of=log.txt bs=1M seek=256 conv=notrunc iflag=fullblock status=none
     sync -f .
+}
+
+make_scattered() {
+    local zeros data
+
+    echo "  scattered     64 MiB: 4 KiB of data, a hole of 4 KiB, and so on"
+    zeros=$(printf '%04096d' 0)
+    data=$(printf '%04095d\n' 0 | tr 0 x)
+    head -c 64M <(yes "$zeros$data" | tr '0\n' '\0x') >scattered
+    fallocate --dig-holes scattered
+}
+
+# For --all
+make_more() {
+    echo "  log.txt       512 MiB, compressed: an extent for every 128 KiB; 1 MiB is written after the snapshot"
+    touch log.txt
+    btrfs property set log.txt compression zstd
+    head -c 512M <(yes 'a line that compresses well') >log.txt
+    echo "  sparse        1 MiB of data in 1 GiB"
+    truncate -s 1G sparse
+    head -c 1M /dev/urandom | dd of=sparse bs=1M seek=512 conv=notrunc status=none
+    echo "  preallocated  16 MiB, nothing written"
+    fallocate -l 16M preallocated
 }
 
 show() {
@@ -133,63 +158,114 @@ show() {
     "$program" "$@"
 }
 
+say() {
+    printf '=> %s\n' "$@"
+}
+
+show_story() {
+    step "1. The disk is full. What do I get back if I delete these files?"
+    show fiemap-shared --freed database clone
+    say "Nothing: the data is also used elsewhere. Where?"
+    show fiemap-shared --owners -s database
+    show fiemap-shared --freed -s database clone ../snapshot/database
+    say "The three files share the same 8 MiB. It is free once all three are deleted."
+
+    step "2. cp is slow. Is the file or the kernel to blame?"
+    show seek-map -s --verdict scattered
+    say "The verdict is about the kernel. If it is not to blame, the file is: cp reads" \
+        "its 16,384 segments (4 KiB of data, then a hole of 4 KiB) one by one."
+
+    step "3. disk.img is NOCOW. Will the next write go in place?"
+    show nocow-check disk.img
+    say "Only in the 4 MiB written since the snapshot. The hint names the section with" \
+        "the commands that help."
+}
+
+show_ending() {
+    step "Try it on your own files"
+    cat <<TEXT
+  $typed fiemap-shared -r --freed DIR
+      what do I get back if I delete DIR?
+  $typed seek-map -s --verdict FILE
+      is the file or the kernel to blame?
+  $typed nocow-check -r DIR
+      does the next write go in place, or is it copied, and why?
+  $typed_demo --all
+      all commands on example files
+  $manual
+      more questions, with answers
+TEXT
+}
+
 show_all() {
-    step "What the kernel has"
+    step "Which features the kernel has"
     show status .
     step "What is shared, and what is on disk"
     show fiemap-shared -r --disk .
     step "Who shares it"
     show fiemap-shared --owners --map log.txt
     show fiemap-shared --owners --extents database
-    step "What deleting them would free: one of two clones, and both with the snapshot"
+    step "What deleting would free: first one of two clones, then both and the snapshot"
     show fiemap-shared --freed clone
     show fiemap-shared -rs --freed clone database ../snapshot
-    step "How the kernel finds out what is shared, and what that costs, cold and warm"
+    step "How the kernel decides what is shared, and how long that takes, cold and warm"
     show fiemap-shared --why --cold log.txt
-    step "Where the data is, some of it not on disk yet, and where holes are"
+    step "Where data and holes are; some data is not on disk yet"
     head -c 1M /dev/urandom | dd of=sparse bs=1M seek=700 conv=notrunc status=none
     head -c 4M /dev/urandom | dd of=preallocated bs=1M seek=8 conv=notrunc status=none
     show seek-map --fiemap sparse
     show seek-map -s --map --fiemap --check preallocated
-    step "What it costs to find it, with and without what the kernel remembers from call to call"
+    step "How long it takes to find them, with and without the kernel's cache"
     show seek-map -s --cold --reopen --repeat 9 scattered
     show seek-map -s --verdict scattered
-    step "How long fsyncs of a growing directory take, and what they commit"
+    step "How long fsyncs take in a growing directory, and what they commit"
     show log-stats --files 3000 .
-    step "What the next write does: in place, or a copy, and why"
+    step "Does the next write go in place, or is it copied, and why"
     show nocow-check disk.img preallocated database
     show nocow-check --extents disk.img
-    step "The same, written and proved"
+    step "Proof: real writes, and where they went"
     show nocow-check --exercise . --scratch nocow --seconds 2 --size 64M --engine builtin
-    step "What a send of the snapshot consists of, what it reads, and how large it would be"
+    step "What a send of the snapshot contains and reads, and how large it is"
     show send-reada --cold --passes 2 --top 3 ../snapshot
     show send-reada --estimate --rate 10M ../snapshot
 }
 
-if [ $# -lt 1 ] || [ $# -gt 2 ]; then
-    die "btrfs-fastpath demo runs this program"
-fi
+usage="usage: btrfs-fastpath demo [--all] [DIR]"
+[ $# -ge 1 ] || die "$usage"
 program=$1
-place=${2-${TMPDIR:-/var/tmp}}
+shift
+all=false
+if [ "${1-}" = --all ]; then
+    all=true
+    shift
+fi
+[ $# -le 1 ] || die "$usage"
+place=${1-${TMPDIR:-/var/tmp}}
 
-[ "$(id -u)" -eq 0 ] || die "the demo asks who owns extents, which needs root"
+[ "$(id -u)" -eq 0 ] || die "the demo needs root, to find the owners of extents"
 [ -d "$place" ] || die "not a directory: '$place'"
 root=$(cd -- "$place" && pwd -P)
 require_safe "$root"
-[ $# -eq 1 ] || [ "$(stat -f -c %T -- "$root")" = btrfs ] || die "not a btrfs filesystem: '$place'"
+[ $# -eq 0 ] || [ "$(stat -f -c %T -- "$root")" = btrfs ] || die "not a btrfs filesystem: '$place'"
 [ "$program" != --check ] || exit 0
 require_commands btrfs chattr fallocate
-[ $# -gt 1 ] || require_loop_btrfs
+name_commands
+[ $# -gt 0 ] || require_loop_btrfs
 
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 trap 'exit 129' HUP
-if [ $# -eq 1 ]; then
+if [ $# -eq 0 ]; then
     mount_image "$root"
     root=$mount_dir/mnt
 fi
 folder=$(mktemp -d "$root/btrfs-fastpath-demo.XXXXXX")
 make_example "$folder"
-show_all
+if "$all"; then
+    show_all
+else
+    show_story
+fi
+show_ending
 step "Cleaning up"

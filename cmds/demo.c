@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The commands on example files, by a script that is installed with the program. */
+/* Runs the commands on example files, by a script that is installed with the program. */
 #include "config.h"
 
 #include <errno.h>
@@ -7,23 +7,34 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/trusted-program.h"
 #include "commands.h"
+#include "path/trusted-file.h"
 #include "ui/message.h"
 
 static const char script[] = DEMO_SCRIPT;
 
-struct arguments {
+struct demo_options {
 	struct global_options *global;
 	const char *directory;
 	int directory_count;
+	bool all;
 };
 
-static error_t parse(int key, char *text, struct argp_state *state)
+enum { OPTION_ALL = 256 };
+
+static const struct argp_option option_list[] = {
+	{ "all", OPTION_ALL, NULL, 0, "Show every command, not only three questions", 1 },
+	{ 0 },
+};
+
+static error_t parse_demo_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct demo_options *arguments = state->input;
 
 	switch (key) {
+	case OPTION_ALL:
+		arguments->all = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		arguments->directory = text;
 		arguments->directory_count++;
@@ -41,13 +52,15 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.parser = parse,
+	.options = option_list,
+	.parser = parse_demo_option,
 	.children = global_argp_children,
 	.args_doc = "[DIR]",
-	.doc = "Show the commands at work on example files, and explain what each one answers. The "
-	       "files are made on a new btrfs in an image, or in DIR, a directory on btrfs in which "
-	       "nobody but root can replace files.\vIt takes less than a minute and 1 GiB of space, "
-	       "needs root, and leaves nothing behind, even after Ctrl-C.",
+	.doc = "Answer three questions of administrators on example files: what deleting frees, "
+	       "whether a slow copy is the kernel's fault, and whether writes go in place. The "
+	       "files are on a new btrfs in an image, or in DIR, a directory on btrfs where only "
+	       "root can replace files.\vRequires root and at most 1 GiB of space, takes less than "
+	       "a minute, and removes everything at the end, also after Ctrl-C.",
 };
 
 /* Returns the path of the running program, or NULL and complains. */
@@ -64,40 +77,40 @@ static const char *own_path(char path[PATH_MAX])
 }
 
 /* Returns only after an error, which it prints. */
-static void become_script(const char *directory)
+static void become_script(const struct demo_options *arguments)
 {
 	char path[PATH_MAX];
-	char *argv[] = { (char *)script, (char *)own_path(path), (char *)directory, NULL };
+	char *argv[] = { (char *)script, (char *)own_path(path), NULL, NULL, NULL };
+	int count = 2;
 	int ret = trusted_program_check(script);
 
 	if (!argv[1])
 		return;
 	if (ret == -EPERM)
-		error_path("others can change", script, 0);
+		error_path("other users can modify", script, 0);
 	else if (ret < 0)
 		error_path("cannot run", script, ret);
 	if (ret < 0)
 		return;
+	if (arguments->all)
+		argv[count++] = "--all";
+	argv[count] = (char *)arguments->directory;
 	execv(script, argv);
 	error_path("cannot run", script, -errno);
 }
 
 int demo_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global };
+	struct demo_options arguments = { .global = global };
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
-	if (global->json) {
-		error("demo prints text");
-		return STATUS_ERROR;
-	}
 	if (geteuid() != 0) {
-		error("demo needs root");
+		error("demo requires root");
 		return STATUS_ERROR;
 	}
-	become_script(arguments.directory);
+	become_script(&arguments);
 	return STATUS_ERROR;
 }

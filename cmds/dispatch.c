@@ -6,10 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "commands.h"
+#include "sys/cleanup.h"
+#include "sys/process-copy.h"
+#include "sys/stop-request.h"
 #include "ui/message.h"
+#include "ui/plugin.h"
 #include "ui/standard-files.h"
 
 const struct command commands[] = {
@@ -17,15 +21,16 @@ const struct command commands[] = {
 		.name = "fiemap-shared",
 		.question = "Where is the data of a file, and who shares it?",
 		.prints_sizes = true,
-		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
+		.only_figures = true,
 		.arguments = "[OPTION...] PATH...",
-		.summary = "Show which extents are shared, with whom, and how long the check takes",
+		.summary = "Show which data files share, with whom, and what deleting frees",
 		.run = fiemap_shared_run,
 	},
 	{
 		.name = "seek-map",
 		.prints_sizes = true,
-		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show where a file has data and holes, and how long finding them takes",
 		.run = seek_map_run,
@@ -33,6 +38,7 @@ const struct command commands[] = {
 	{
 		.name = "log-stats",
 		.question = "What happens at a write and at an fsync?",
+		.prints_plugin = true,
 		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
 		.arguments = "[OPTION...] DIR",
 		.summary = "Show how long fsyncs of a growing directory take, and what they commit",
@@ -41,63 +47,65 @@ const struct command commands[] = {
 	{
 		.name = "nocow-check",
 		.prints_sizes = true,
-		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
 		.arguments = "[OPTION...] PATH...",
 		.summary = "Show which writes to a file go in place, which are copied, and why",
 		.run = nocow_check_run,
 	},
 	{
 		.name = "send-reada",
-		.question = "What does a send consist of?",
+		.question = "What does a send contain?",
 		.prints_sizes = true,
-		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
+		.only_figures = true,
 		.arguments = "[OPTION...] SUBVOL",
-		.summary = "Show what a send consists of, what it reads, and how large it would be",
+		.summary = "Show what a send contains and reads, and how large it is",
 		.run = send_reada_run,
 	},
 	{
 		.name = "status",
 		.question = "What does this system have, and how is it set up?",
 		.inspect_name = "fastpath-status",
-		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS),
+		.more_formats = FORMAT_BIT(FORMAT_OPENMETRICS) | FORMAT_BIT(FORMAT_NAGIOS),
 		.arguments = "[OPTION...] [PATH]",
-		.summary =
-			"Show which of the optimised paths the kernel has, and how that is known",
+		.summary = "Show which features the kernel has, and how that is known",
 		.run = status_run,
 	},
 	{
 		.name = "collect",
-		.is_own_alone = true,
+		.not_in_inspect = true,
+		.only_text = true,
 		.arguments = "[OPTION...]",
 		.summary = "Write metrics of btrfs, and of configured checks, for Prometheus",
 		.run = collect_run,
 	},
 	{
 		.name = "demo",
-		.is_own_alone = true,
+		.not_in_inspect = true,
+		.only_text = true,
 		.arguments = "[OPTION...] [DIR]",
-		.summary = "Show the commands at work on example files, and leave nothing behind",
+		.summary = "Answer three questions on example files, and leave nothing behind",
 		.run = demo_run,
 	},
 	{
 		.name = "enable",
-		.is_own_alone = true,
+		.not_in_inspect = true,
 		.arguments = "[OPTION...]",
-		.summary = "Let calls of btrfs reach the front end, which has these commands, too",
+		.summary = "Add these commands to btrfs inspect",
 		.run = enable_run,
 	},
 	{
 		.name = "disable",
-		.is_own_alone = true,
+		.not_in_inspect = true,
 		.arguments = "[OPTION...]",
-		.summary = "Let calls of btrfs reach btrfs-progs again",
+		.summary = "Remove these commands from btrfs inspect",
 		.run = disable_run,
 	},
 	{
 		.name = "module",
-		.is_own_alone = true,
+		.not_in_inspect = true,
 		.arguments = "[OPTION...] status|enable|disable",
-		.summary = "Show which kernels have the patched module, have it loaded or not",
+		.summary = "Show which kernels have the patched module, enable or disable it",
 		.run = module_run,
 	},
 };
@@ -106,7 +114,7 @@ const size_t command_count = sizeof(commands) / sizeof(commands[0]);
 
 bool command_is_for(const struct command *command, enum command_caller caller)
 {
-	return caller == CALLER_OWN || !command->is_own_alone;
+	return caller == CALLER_OWN || !command->not_in_inspect;
 }
 
 const char *command_name(const struct command *command, enum command_caller caller)
@@ -149,6 +157,54 @@ enum command_match command_find(const char *name, enum command_caller caller,
 	return match;
 }
 
+/* -- typos -- */
+
+#define TYPOS_MAX 2
+#define NAME_SIZE_MAX 32
+
+/* How many characters have to be inserted, removed or replaced to make B of A; both are short. */
+static size_t edit_distance(const char *a, const char *b)
+{
+	size_t row[NAME_SIZE_MAX], b_length = strlen(b);
+
+	for (size_t j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (size_t i = 0; a[i]; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i + 1;
+		for (size_t j = 0; j < b_length; j++) {
+			size_t replaced = diagonal + (a[i] != b[j]);
+			size_t shortest = row[j] < row[j + 1] ? row[j] : row[j + 1];
+
+			diagonal = row[j + 1];
+			row[j + 1] = replaced <= shortest ? replaced : shortest + 1;
+		}
+	}
+	return row[b_length];
+}
+
+const struct command *command_near(const char *name, enum command_caller caller)
+{
+	const struct command *nearest = NULL;
+	size_t least = TYPOS_MAX + 1;
+
+	if (strlen(name) >= NAME_SIZE_MAX)
+		return NULL;
+	for (size_t i = 0; i < command_count; i++) {
+		const char *full = command_name(&commands[i], caller);
+		size_t distance = edit_distance(full, name);
+
+		/* Half of a short name is no typo. */
+		if (!command_is_for(&commands[i], caller) || distance >= least ||
+		    2 * distance >= strlen(full))
+			continue;
+		nearest = &commands[i];
+		least = distance;
+	}
+	return nearest;
+}
+
 struct call {
 	struct global_options global;
 	enum command_caller caller;
@@ -173,6 +229,16 @@ static int print_metrics(struct metrics *metrics, int status)
 	return status;
 }
 
+/* An error can come before the option for the format. */
+static bool is_plugin(const struct global_options *global, int status, int argc, char **argv)
+{
+	if (global->done || !global->plugin || !(global->formats & FORMAT_BIT(FORMAT_NAGIOS)))
+		return false;
+	return global->format == FORMAT_NAGIOS ||
+	       (status == STATUS_ERROR &&
+		options_ask_for_format(argc, argv, global, FORMAT_NAGIOS));
+}
+
 /* Nobody got the answer of a plugin that could not write it. Returns the exit status. */
 static int finish(const struct global_options *global, int status)
 {
@@ -182,26 +248,39 @@ static int finish(const struct global_options *global, int status)
 								       finished;
 }
 
-/* Named after the program in its help and messages. */
-static int run_command(const struct command *command, struct call *call, int argc, char **argv)
+/* Returns the name of COMMAND in its help and messages, which the caller frees, or NULL. */
+static char *begin_command(struct call *call, const struct command *command)
 {
-	CLEANUP_FREE char *name = NULL;
-	int status;
+	char *name;
 
 	if (asprintf(&name, "%s %s", program_name(call->caller),
 		     command_name(command, call->caller)) < 0) {
-		name = NULL;
 		error("out of memory");
-		return STATUS_ERROR;
+		return NULL;
 	}
-	argv[0] = name;
-	call->global.formats = FORMATS_COMMON | command->more_formats;
+	call->global.formats = command->only_text ? FORMAT_BIT(FORMAT_TEXT) :
+						    FORMATS_COMMON | command->more_formats;
 	call->global.prints_sizes = command->prints_sizes;
-	status = command->run(argc, argv, &call->global);
-	if (!call->global.done)
-		status = print_metrics(call->global.metrics, status);
-	metrics_freep(&call->global.metrics);
-	return finish(&call->global, status);
+	call->global.plugin = command->prints_plugin ? NULL : command->name;
+	call->global.finding = command->only_figures ? "figures without a limit" : NULL;
+	return name;
+}
+
+/* Returns the exit status, unless a thread is stuck: then the process ends here. */
+static int end_command(struct global_options *global, int status, int argc, char **argv)
+{
+	if (is_plugin(global, status, argc, argv))
+		status = plugin_print(status, global);
+	else if (!global->done)
+		status = print_metrics(global->metrics, status);
+	metrics_freep(&global->metrics);
+	status = finish(global, status);
+	stop_request_end();
+	if (global->has_stuck_thread) {
+		process_copy_leave(status);
+		_exit(status);
+	}
+	return status;
 }
 
 /* Adds the list of commands to the help. */
@@ -236,7 +315,7 @@ static char *help_filter(int key, const char *text, void *input)
 	return list;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static error_t parse_command_name(int key, char *argument, struct argp_state *state)
 {
 	struct call *call = state->input;
 
@@ -255,10 +334,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp main_argp = {
-	.parser = parse,
+	.parser = parse_command_name,
 	.children = global_argp_children,
 	.args_doc = "COMMAND [OPTION...] [ARGUMENT...]",
-	.doc = "Exercise btrfs' optimised paths on a real file system and report the time they take."
+	.doc = "Show who shares the data of files on btrfs, and why operations on them are slow."
 	       "\vEach command has its own --help and its own manual page: btrfs-inspect-COMMAND(8) for the "
 	       "first five, btrfs-fastpath-COMMAND(8) for the others. btrfs-fastpath-workflows(7) has "
 	       "questions of administrators, and the commands that answer them.",
@@ -284,6 +363,8 @@ static void complain_of_ambiguity(const char *name, enum command_caller caller)
 static int find_or_complain(const char *name, enum command_caller caller,
 			    const struct command **ret)
 {
+	const struct command *near = NULL;
+
 	switch (command_find(name, caller, ret)) {
 	case COMMAND_FOUND:
 		return 0;
@@ -292,26 +373,29 @@ static int find_or_complain(const char *name, enum command_caller caller,
 		break;
 	case COMMAND_NONE:
 		error_value("unknown command", name, "%s", "");
+		near = command_near(name, caller);
 		break;
 	}
+	if (near)
+		fprintf(stderr, "Did you mean '%s'?\n", command_name(near, caller));
 	fprintf(stderr, "Try '%s --help' for the list of commands.\n", program_name(caller));
 	return -EINVAL;
 }
 
-/* "help" is "--help", and so is "help --help"; "help COMMAND" is "COMMAND --help". */
-static int run_help(struct call *call, int argc, char **argv)
-{
-	static char help_option[] = "--help";
-	char *help_argv[] = { argv[0], help_option, NULL };
-	const struct command *command;
+static char help_option[] = "--help";
 
-	if (argc < 2 || strcmp(argv[1], help_option) == 0) {
-		options_parse(&main_argp, 2, help_argv, 0, call);
-		return standard_output_finish(STATUS_OK);
-	}
-	if (find_or_complain(argv[1], call->caller, &command) < 0)
-		return STATUS_ERROR;
-	return run_command(command, call, 2, help_argv);
+static int print_program_help(struct call *call, char *program)
+{
+	char *argv[] = { program, help_option, NULL };
+
+	options_parse(&main_argp, 2, argv, 0, call);
+	return standard_output_finish(STATUS_OK);
+}
+
+/* "help" is "--help", and so is "help --help"; "help COMMAND" is "COMMAND --help". */
+static bool asks_for_program_help(int argc, char **argv)
+{
+	return strcmp(argv[0], "help") == 0 && (argc < 2 || strcmp(argv[1], help_option) == 0);
 }
 
 int dispatch(enum command_caller caller, int argc, char **argv)
@@ -319,6 +403,7 @@ int dispatch(enum command_caller caller, int argc, char **argv)
 	char *program = (char *)program_name(caller);
 	struct call call = { .caller = caller };
 	const struct command *command;
+	CLEANUP_FREE char *name = NULL;
 
 	/* A file that gets too large is an error like others, after which files are removed. */
 	signal(SIGXFSZ, SIG_IGN);
@@ -335,11 +420,18 @@ int dispatch(enum command_caller caller, int argc, char **argv)
 
 	argc -= call.command_index;
 	argv += call.command_index;
+	if (asks_for_program_help(argc, argv))
+		return print_program_help(&call, program);
 	if (strcmp(argv[0], "help") == 0) {
-		argv[0] = program;
-		return run_help(&call, argc, argv);
+		argv[0] = argv[1];
+		argv[1] = help_option;
+		argv[argc = 2] = NULL;
 	}
 	if (find_or_complain(argv[0], caller, &command) < 0)
 		return STATUS_ERROR;
-	return run_command(command, &call, argc, argv);
+	name = begin_command(&call, command);
+	if (!name)
+		return STATUS_ERROR;
+	argv[0] = name;
+	return end_command(&call.global, command->run(argc, argv, &call.global), argc, argv);
 }

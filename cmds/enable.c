@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A distribution's package puts the front end beside btrfs-progs, where no call of btrfs reaches it.
+ * A distribution's package installs the front end where no call of btrfs reaches it.
  * These commands make and remove the links by which they do.
  */
 #include "config.h"
@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/interrupts.h"
-#include "base/own-link.h"
 #include "commands.h"
+#include "path/own-link.h"
+#include "sys/interrupts.h"
 #include "ui/front-end.h"
 #include "ui/json.h"
 #include "ui/message.h"
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_enable_option(int key, char *text, struct argp_state *state)
 {
 	(void)text;
 	switch (key) {
@@ -33,16 +33,16 @@ static error_t parse(int key, char *text, struct argp_state *state)
 }
 
 static const struct argp enable_argp = {
-	.parser = parse,
+	.parser = parse_enable_option,
 	.children = global_argp_children,
-	.doc = "Let calls of btrfs reach the front end, which adds the commands of btrfs-fastpath to "
-	       "btrfs inspect. Needs root.",
+	.doc = "Add the commands of btrfs-fastpath to btrfs inspect, with a front end for btrfs. "
+	       "Requires root.",
 };
 
 static const struct argp disable_argp = {
-	.parser = parse,
+	.parser = parse_enable_option,
 	.children = global_argp_children,
-	.doc = "Let calls of btrfs reach btrfs-progs again. Needs root.",
+	.doc = "Remove these commands from btrfs inspect. Requires root.",
 };
 
 static void json_result(const char *command, enum json_style style)
@@ -89,12 +89,12 @@ static void remove_links(const bool made[])
 
 static void complain_of_link(const char *path, int err)
 {
-	error_path("cannot make the link", path, err);
+	error_path("cannot create the link", path, err);
 	if (err == -EEXIST)
-		error("this is not a link of this package: if it is of another btrfs-fastpath, "
-		      "uninstall that first");
+		error("not a link of this package: if another btrfs-fastpath made it, uninstall "
+		      "that one first");
 	else if ((err == -EACCES || err == -EPERM) && geteuid() != 0)
-		error("enable needs root");
+		error("enable requires root");
 }
 
 /* The program's link comes last. Returns 0 or a negative errno, and complains. */
@@ -129,7 +129,7 @@ static int make_links_undisturbed(void)
 	return ret;
 }
 
-static void tell_enabled(const struct global_options *global)
+static void print_enabled(const struct global_options *global)
 {
 	if (global->json) {
 		json_result("enable", global->json_style);
@@ -143,8 +143,7 @@ static void tell_enabled(const struct global_options *global)
 		return;
 	}
 	printf("'%s' leads to the front end, '%s'.\n", front_end_path, front_end_links[0].target);
-	printf("A shell that is open finds it after 'hash -r'. Whatever calls '%s' by that name still\n"
-	       "calls btrfs-progs, as a rule of sudoers, a script or a service may do.\n",
+	printf("Open shells find it after 'hash -r'. Calls of '%s' still reach btrfs-progs.\n",
 	       BTRFS_PROGRAM);
 }
 
@@ -156,7 +155,7 @@ int enable_run(int argc, char **argv, struct global_options *global)
 		return STATUS_OK;
 	if (!check_targets() || make_links_undisturbed() < 0)
 		return STATUS_ERROR;
-	tell_enabled(global);
+	print_enabled(global);
 	return STATUS_OK;
 }
 
@@ -168,7 +167,7 @@ static bool remove_link(const struct front_end_link *link)
 	int ret = own_link_remove(link->path, link->target, link->own_directories);
 
 	if (ret == -EEXIST) {
-		warning("'%s' is not ours, and is left alone", link->path);
+		warning("'%s' is not from this package and was not changed", link->path);
 		return true;
 	}
 	if (ret < 0)
@@ -185,7 +184,7 @@ int disable_run(int argc, char **argv, struct global_options *global)
 	if (global->done)
 		return STATUS_OK;
 	if (front_end_is_fixed) {
-		error("the front end was installed as '%s': uninstall it to have btrfs-progs alone",
+		error("the front end was installed as '%s': uninstall it to have only btrfs-progs",
 		      front_end_path);
 		return STATUS_ERROR;
 	}
@@ -196,6 +195,6 @@ int disable_run(int argc, char **argv, struct global_options *global)
 	if (global->json)
 		json_result("disable", global->json_style);
 	else if (global->verbosity >= 0)
-		puts("The front end is disabled. A shell that is open notices it after 'hash -r'.");
+		puts("The front end is disabled. Open shells notice it after 'hash -r'.");
 	return STATUS_OK;
 }

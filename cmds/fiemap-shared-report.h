@@ -5,8 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fiemap-shared-options.h"
 #include "fs/fiemap.h"
 #include "sharing/extent-owners.h"
+#include "sharing/file-space.h"
 #include "sharing/fiemap-timing.h"
 #include "sharing/freed-space.h"
 #include "sharing/named-set.h"
@@ -15,127 +17,113 @@
 #include "sharing/sharing.h"
 #include "ui/block-map.h"
 #include "ui/counter-delta.h"
-#include "ui/file-options.h"
-#include "ui/file-report.h"
+#include "ui/files.h"
+#include "ui/record.h"
 #include "ui/row-sort.h"
-#include "ui/table.h"
-
-enum only { ONLY_ALL, ONLY_SHARED, ONLY_EXCLUSIVE };
-
-/* The options of the command. */
-struct arguments {
-	struct global_options *global;
-	struct file_options files;
-	struct sort_options sort;
-	bool extents;
-	bool owners;
-	bool why;
-	bool timing;
-	bool cold;
-	/* the lines of --map, 0: none is drawn */
-	uint64_t map;
-	bool summarize;
-	bool disk;
-	bool freed;
-	enum only only;
-	/* FIEMAP_FLAG_* */
-	uint32_t fiemap_flags;
-};
-
-/* Whether the report of a file has more than its row in the summary. */
-bool fiemap_shared_wants_details(const struct arguments *arguments);
 
 /* The number of file extent items for each decision. */
 struct decisions {
 	uint64_t counts[SHARE_DECISION_COUNT];
 };
 
-extern const char *const fiemap_shared_decision_names[SHARE_DECISION_COUNT];
+/* Why there are no owners: inline data is in the tree, and nothing finds other trees with the same. */
+enum no_owners { OWNERS_NOT_ASKED, OWNERS_FAILED, OWNERS_INLINE };
 
-/* The decision if it is the same for all items of an extent, "mixed" if not, NULL without items. */
-const char *fiemap_shared_decision_name(const struct decisions *decisions);
+/* With --summarize and several paths: a row for each path. */
+struct argument_rows {
+	char *const *paths;
+	const struct sharing *sharing;
+	/* NULL if unknown or not asked for */
+	const struct named_argument *freed;
+	uint32_t count;
+};
 
-/* The state of both reporters. */
-struct report {
-	const struct report_ops *ops;
-	const struct arguments *arguments;
-	struct file_report *files;
-	/* text only: the summary with a row per file */
-	struct table *summary;
-	/* of the current file; text only */
+/* The state of the report. */
+struct sharing_report {
+	const struct sharing_options *arguments;
+	struct files *files;
+	/* the sums of each file */
+	struct rows *summary;
+	/* of the current file, or NULL */
 	const char *path;
-	/* text only: parts of the current file's report, NULL unless an option asks for them */
-	struct table *rows;
-	struct table *owners;
-	struct block_map *map;
-	/* text only: of all files, NULL if there is one at most, or no option asks for them */
-	struct block_maps *maps;
+	/* parts of the current file's report, NULL unless an option asks for them */
+	struct rows *rows;
+	struct rows *owners;
+	/* some of the files have inline data */
+	bool has_inline;
+	/* with --map */
+	struct file_maps maps;
+	/* with --rewrite: see fiemap_shared_can_be_copied(); false if there are several files */
+	bool can_be_copied;
 };
 
 /*
- * A reporter prints each element of the report when it gets it. The functions are called in this
- * order, each one for every file. If an element does not exist, or no option asks for it, the
- * argument is NULL: JSON then prints the key with null, and text prints nothing.
- * The functions that return an int return 0 or a negative errno.
+ * The parts of the report, in this order. If there is no such part, or no option asks for it, the
+ * argument is NULL. Those that return an int return 0 or a negative errno.
  */
-struct report_ops {
-	/* before the first file; and at the end of the run: prints the rows left in the tables */
-	int (*open)(struct report *report);
-	void (*close)(struct report *report);
 
-	/* the whole report of a file without details; SPACE is NULL if unknown or not asked for */
-	int (*summary)(struct report *report, const char *path, const struct sharing *sharing,
-		       const struct file_space *space);
-
-	int (*begin_file)(struct report *report, const char *path, uint64_t size);
-	/* each extent; DECISIONS is NULL if --only excludes the extent from the rows */
-	int (*extent)(struct report *report, const struct mapped_extent *extent,
-		      const struct decisions *decisions);
-	int (*end_extents)(struct report *report);
-	void (*calls)(struct report *report, uint64_t calls);
-	void (*counters)(struct report *report, const struct counter_delta *delta);
-	void (*decisions)(struct report *report, const struct decisions *decisions);
-	/* the file has EXTENT_COUNT extents; COLD_NS is NULL without a cold measurement */
-	void (*timing)(struct report *report, const struct fiemap_timing *timing,
-		       const uint64_t *cold_ns, uint64_t extent_count);
-
-	/* in place of the owners: if ASKED the search for them failed, else no option asks for it */
-	void (*no_owners)(struct report *report, bool asked);
-	void (*begin_disagreements)(struct report *report);
-	void (*disagreement)(struct report *report, const struct owner_disagreement *disagreement);
-	void (*end_disagreements)(struct report *report);
-	void (*begin_owners)(struct report *report);
-	int (*owner)(struct report *report, const struct extent_owner *owner,
-		     const struct owner_name *name);
-	/* COMPLETE: all owners were reported */
-	int (*end_owners)(struct report *report, bool complete);
-
-	void (*map)(struct report *report);
-	int (*sums)(struct report *report, const char *path, const struct sharing *sharing,
-		    const struct file_space *space);
-	/* a part of the file's report is missing, for the negative errno RET */
-	void (*failed)(struct report *report, int ret);
-	/* also after a failure of another function than begin_file() */
-	void (*end_file)(struct report *report);
-
-	/* SET_SHARED_BYTES is NULL if it is unknown, SPACE if unknown or not asked for */
-	int (*total)(struct report *report, const struct sharing *total,
-		     const uint64_t *set_shared_bytes, const struct freed_space *space);
-
-	/* the owners of all files by subvolume; without a summary they are unknown, or not asked for */
-	void (*no_owner_summary)(struct report *report);
-	void (*begin_owner_summary)(struct report *report);
-	int (*subvolume)(struct report *report, const struct subvolume_owners *owners,
-			 const struct owner_name *name);
-	int (*end_owner_summary)(struct report *report);
-
-	/* at the end, of all files; NULL if it draws none */
-	int (*maps)(struct report *report);
+/* The row of a file, until all of them are sorted. */
+struct summary_row {
+	struct sharing sharing;
+	bool has_space;
+	struct file_space space;
 };
 
-extern const struct report_ops fiemap_shared_text;
-extern const struct report_ops fiemap_shared_json;
-/* has no functions for the details of a file */
-extern const struct report_ops fiemap_shared_metrics;
+/* With --sort or --top, in place of sharing_report_summary(). */
+extern const struct field sharing_report_fields[];
+int sharing_report_keep(struct row_sort *rows, struct path_node *path,
+			const struct summary_row *kept);
+
+/* the whole report of a file without details; SPACE is NULL if unknown or not asked for */
+int sharing_report_summary(struct sharing_report *report, const char *path,
+			   const struct sharing *sharing, const struct file_space *space);
+
+/* PATH is valid until sharing_report_end_file(), unless this fails. */
+int sharing_report_begin_file(struct sharing_report *report, const char *path, uint64_t size);
+/* each extent; DECISIONS is NULL if --only excludes the extent from the rows */
+int sharing_report_extent(struct sharing_report *report, const struct mapped_extent *extent,
+			  const struct decisions *decisions);
+int sharing_report_end_extents(struct sharing_report *report);
+void sharing_report_calls(struct sharing_report *report, uint64_t calls,
+			  const struct counter_delta *delta);
+void sharing_report_decisions(struct sharing_report *report, const struct decisions *decisions);
+/* the file has EXTENT_COUNT extents; COLD_NS is NULL without a cold measurement */
+void sharing_report_timing(struct sharing_report *report, const struct fiemap_timing *timing,
+			   const uint64_t *cold_ns, uint64_t extent_count);
+
+/* in place of the owners */
+void sharing_report_no_owners(struct sharing_report *report, enum no_owners why);
+/* in the array "owner_disagreements" of JSON */
+void sharing_report_disagreement(struct sharing_report *report,
+				 const struct owner_disagreement *disagreement);
+/* in the array "owners" of JSON */
+int sharing_report_owner(struct sharing_report *report, const struct extent_owner *owner,
+			 const struct owner_name *name);
+/* COMPLETE: all owners were reported */
+int sharing_report_end_owners(struct sharing_report *report, bool complete);
+
+void sharing_report_map(struct sharing_report *report);
+int sharing_report_sums(struct sharing_report *report, const struct sharing *sharing,
+			const struct file_space *space);
+/* also after a failure of another function, for the negative errno ERROR, else 0 */
+void sharing_report_end_file(struct sharing_report *report, int error);
+
+/*
+ * With the rows of the arguments first. SET_SHARED_BYTES is NULL if it is unknown, SPACE if unknown or not
+ * asked for.
+ */
+int sharing_report_total(struct sharing_report *report, const struct sharing *total,
+			 const struct argument_rows *rows, const uint64_t *set_shared_bytes,
+			 const struct freed_space *space);
+
+/* the owners of all files by subvolume, in the array "owner_summary" of JSON */
+int sharing_report_subvolume(struct sharing_report *report, const struct subvolume_owners *owners,
+			     const struct owner_name *name);
+int sharing_report_end_subvolumes(struct sharing_report *report);
+
+/* at the end, of all files */
+int sharing_report_maps(struct sharing_report *report);
+/* at the end of the run: prints the rows that are left */
+void sharing_report_close(struct sharing_report *report);
 
 #endif

@@ -5,53 +5,63 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/saturating-add.h"
+#include "fiemap-shared-arguments.h"
 #include "fiemap-shared-space.h"
+#include "num/saturating.h"
+#include "sys/cleanup.h"
 #include "ui/exit-status.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 
-bool fiemap_shared_wants_space(const struct arguments *arguments)
+bool fiemap_shared_wants_space(const struct sharing_options *arguments)
 {
 	return arguments->disk || arguments->freed;
 }
 
-int fiemap_shared_space_prepare(struct scan *scan)
+int fiemap_shared_space_prepare(struct sharing_scan *scan)
 {
 	int ret;
 
 	if (!fiemap_shared_wants_space(scan->arguments))
 		return 0;
-	ret = named_set_new(&scan->named, scan->arguments->freed, scan->arguments->disk);
+	ret = named_set_new(&scan->named, scan->arguments->freed, scan->arguments->disk,
+			    fiemap_shared_argument_count(scan->arguments));
 	return ret < 0 ? ret : space_reader_new(&scan->reader);
 }
 
-void fiemap_shared_space_release(struct scan *scan)
+void fiemap_shared_space_release(struct sharing_scan *scan)
 {
 	named_set_free(scan->named);
+	scan->named = NULL;
 	space_reader_free(scan->reader);
+	scan->reader = NULL;
 }
 
-void fiemap_shared_space_ask(const struct scan *scan, struct space_reader *reader, int fd,
-			     const struct stat *status, struct space_answer *ret_answer)
+void fiemap_shared_space_ask(const struct sharing_scan *scan, struct space_reader *reader, int fd,
+			     const struct stat *status, size_t argument,
+			     struct space_answer *ret_answer)
 {
+	const struct sharing_options *arguments = scan->arguments;
+
 	*ret_answer = (struct space_answer){ 0 };
-	if (scan->named)
-		ret_answer->error = named_set_add_file(scan->named, reader, fd, status,
-						       scan->arguments->files.range,
-						       &ret_answer->space);
+	if (!scan->named)
+		return;
+	if (arguments->fiemap_flags & FIEMAP_FLAG_SYNC)
+		ret_answer->error = fiemap_sync(fd);
+	if (ret_answer->error == 0)
+		ret_answer->error = named_set_add_file(scan->named, reader, fd, status, argument,
+						       arguments->files.range, &ret_answer->space);
 }
 
-static void complain_of_privilege(struct scan *scan)
+static void complain_of_privilege(struct sharing_scan *scan)
 {
 	if (!scan->no_space)
-		error("--disk and --freed need CAP_SYS_ADMIN (root); the rest of the report needs no privilege");
+		error("--disk and --freed require CAP_SYS_ADMIN (root); the rest of the report does not");
 	scan->no_space = true;
-	scan->files.visit.status = STATUS_ERROR;
+	scan->files.status = STATUS_ERROR;
 }
 
-const struct file_space *fiemap_shared_space_count(struct scan *scan, const char *path,
+const struct file_space *fiemap_shared_space_count(struct sharing_scan *scan, const char *path,
 						   const struct space_answer *answer)
 {
 	if (!scan->named)
@@ -61,9 +71,11 @@ const struct file_space *fiemap_shared_space_count(struct scan *scan, const char
 		return NULL;
 	}
 	if (answer->error < 0) {
-		error_path("cannot search the trees for", path, answer->error);
+		/* Another look repeats the errors of the first one. */
+		if (!scan->files.is_silent || !scan->no_space)
+			error_path("cannot search the trees for", path, answer->error);
 		scan->no_space = true;
-		scan->files.visit.status = STATUS_ERROR;
+		scan->files.status = STATUS_ERROR;
 		return NULL;
 	}
 	scan->inline_disk_bytes = saturating_add(scan->inline_disk_bytes,
@@ -71,14 +83,17 @@ const struct file_space *fiemap_shared_space_count(struct scan *scan, const char
 	return scan->arguments->disk ? &answer->space : NULL;
 }
 
-int fiemap_shared_space_directory(void *data, int fd, const struct stat *status)
+int fiemap_shared_space_directory(void *data, int fd, const struct stat *status, size_t argument)
 {
-	struct scan *scan = data;
+	struct relocation_watch *watch;
+	struct sharing_scan *scan = data;
 	int ret;
 
-	if (!scan->named)
+	if (!scan->named || !named_set_takes_directory(scan->named, status))
 		return 0;
-	ret = named_set_add_directory(scan->named, scan->reader, fd, status);
+	ret = fiemap_shared_watch(scan, fd, status, &watch);
+	if (ret == 0)
+		ret = named_set_add_directory(scan->named, fd, status, argument);
 	if (ret == -EPERM) {
 		complain_of_privilege(scan);
 		return 0;
@@ -91,7 +106,7 @@ int fiemap_shared_space_directory(void *data, int fd, const struct stat *status)
 int fiemap_shared_space_name(void *data, const struct found_file *found, int fd,
 			     const struct stat *status)
 {
-	struct scan *scan = data;
+	struct sharing_scan *scan = data;
 	CLEANUP_FREE char *name = NULL;
 	ino_t parent;
 	int ret;
@@ -101,39 +116,39 @@ int fiemap_shared_space_name(void *data, const struct found_file *found, int fd,
 	ret = found_file_parent(found, status, &parent, &name);
 	/* The name was deleted in the meantime, or is a mount point: the others decide. */
 	if (ret == 0)
-		ret = named_set_add_name(scan->named, fd, status, parent, name);
+		ret = named_set_add_name(scan->named, fd, status, found->argument, parent, name);
 	return ret == -ENOMEM ? ret : 0;
 }
 
 /* -- the total -- */
 
-static void report_progress(void *data, uint64_t extents_asked)
+static void report_space_progress(void *data, uint64_t extents_asked)
 {
 	(void)data;
 	if (progress_due())
 		progress_show("references to %" PRIu64 " data extents found", extents_asked);
 }
 
-static void report_reading(void *data, uint64_t tree_bytes)
+static void report_reading(void *data, uint64_t extents_read)
 {
 	(void)data;
 	if (progress_due())
-		progress_show("%" PRIu64 " MiB of the subvolumes' metadata read", tree_bytes >> 20);
+		progress_show("%" PRIu64 " extents of whole subvolumes read", extents_read);
 }
 
 static const struct freed_space_ops freed_ops = {
-	.progress = report_progress,
+	.progress = report_space_progress,
 	.reading = report_reading,
 };
 
-bool fiemap_shared_space_total(struct scan *scan, struct freed_space *ret_space)
+bool fiemap_shared_space_total(struct sharing_scan *scan, struct freed_space *ret_space)
 {
 	CLEANUP_FREE char *failed_in = NULL;
 	int ret;
 
 	if (!scan->named || scan->no_space)
 		return false;
-	ret = freed_space_find(scan->named, &freed_ops, NULL, ret_space, &failed_in);
+	ret = freed_space_find(scan->named, scan->look, &freed_ops, NULL, ret_space, &failed_in);
 	progress_clear();
 	if (ret == -EPERM)
 		complain_of_privilege(scan);
@@ -141,14 +156,16 @@ bool fiemap_shared_space_total(struct scan *scan, struct freed_space *ret_space)
 		fiemap_shared_complain_of_sort(scan, "the data extents", failed_in, ret);
 	else if (ret < 0) {
 		error("cannot find the references to the data extents: %s", strerror(-ret));
-		scan->files.visit.status = STATUS_ERROR;
+		scan->files.status = STATUS_ERROR;
 	}
-	if (ret < 0)
+	if (ret < 0) {
+		/* Another look would repeat the error. */
+		scan->no_space = true;
 		return false;
-	if (ret_space->incomplete_count)
-		warning("%" PRIu64 " data extents have more references than the kernel lists; they "
-			"count as kept",
-			ret_space->incomplete_count);
+	}
+	/* All that was named together: what it would free is not known without a part of it. */
+	if (scan->files.has_failed)
+		ret_space->has_freed = false;
 	ret_space->disk_bytes = saturating_add(ret_space->disk_bytes, scan->inline_disk_bytes);
 	return true;
 }

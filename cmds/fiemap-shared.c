@@ -4,361 +4,82 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/name-escape.h"
 #include "commands.h"
-#include "fiemap-shared-batch.h"
+#include "fiemap-shared-arguments.h"
+#include "fiemap-shared-groups.h"
+#include "fiemap-shared-joined.h"
 #include "fiemap-shared-owners.h"
 #include "fiemap-shared-space.h"
-#include "fiemap-shared.h"
+#include "fiemap-shared-scan.h"
 #include "fs/subvolume.h"
 #include "sharing/fiemap-timing.h"
+#include "sys/cleanup.h"
+#include "text/name-escape.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 
 #define EXTENTS_PER_PROGRESS 4096
+#define SORT_LOOKS_MAX 4
 
-/* -- options -- */
+/* -- the rows, for --sort -- */
 
-enum {
-	OPTION_WHY = 0x2000,
-	OPTION_TIMING,
-	OPTION_COLD,
-	OPTION_MAP,
-	OPTION_ONLY,
-	OPTION_SYNC,
-	OPTION_DISK,
-	OPTION_FREED,
-};
-
-static const struct argp_option option_list[] = {
-	{ NULL, 0, NULL, 0, "What to report:", 1 },
-	{ "extents", 'e', NULL, 0, "Print a row for each extent: offset, bytenr, length and flags",
-	  1 },
-	{ "owners", 'o', NULL, 0, "Print the other files that refer to the extents (root)", 1 },
-	{ "why", OPTION_WHY, NULL, 0,
-	  "Print how the kernel can decide whether the extents are shared (root)", 1 },
-	{ "only", OPTION_ONLY, "shared|exclusive", 0,
-	  "Restrict --extents, --owners and --why to these extents", 1 },
-	{ "timing", OPTION_TIMING, NULL, 0,
-	  "Print the time for mapping, and the additional time for the check for shared extents",
-	  1 },
-	{ "cold", OPTION_COLD, NULL, 0,
-	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 1 },
-	{ "map", OPTION_MAP, "HEIGHT", OPTION_ARG_OPTIONAL,
-	  "Draw the file from start to end as HEIGHT lines (1) of blocks, several files on one scale",
-	  1 },
-	{ "disk", OPTION_DISK, NULL, 0,
-	  "Add a column with the bytes on disk, compressed and with overwritten parts (root)", 1 },
-	{ "freed", OPTION_FREED, NULL, 0,
-	  "Print what is freed if all of the files are deleted together (root)", 1 },
-	{ "summarize", 's', NULL, 0,
-	  "Print only the total, and with --owners the subvolumes that hold the other files", 1 },
-	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
-	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
-	{ 0 },
-};
-
-static error_t parse_only(struct arguments *arguments, const char *text)
+static int report_kept_row(void *data, const char *path, void *kept)
 {
-	if (strcmp(text, "shared") == 0)
-		arguments->only = ONLY_SHARED;
-	else if (strcmp(text, "exclusive") == 0)
-		arguments->only = ONLY_EXCLUSIVE;
-	else {
-		error_value("invalid value for --only:", text, " (expected shared or exclusive)");
-		return EINVAL;
-	}
-	return 0;
-}
-
-bool fiemap_shared_wants_details(const struct arguments *arguments)
-{
-	return arguments->extents || arguments->owners || arguments->why || arguments->timing ||
-	       arguments->map;
-}
-
-/* The column that --disk adds. */
-#define SORT_DISK "disk"
-
-/* Whether the owners of all files are reported together. */
-static bool wants_owner_summary(const struct arguments *arguments)
-{
-	return arguments->summarize && arguments->owners;
-}
-
-static error_t check_arguments(const struct arguments *arguments)
-{
-	if (arguments->only && !arguments->extents && !arguments->owners && !arguments->why) {
-		error("--only needs --extents, --owners or --why");
-		return EINVAL;
-	}
-	if (arguments->global->metrics && fiemap_shared_wants_details(arguments)) {
-		error("metrics are the sums of all files, without a report on each");
-		return EINVAL;
-	}
-	if (arguments->summarize &&
-	    (arguments->extents || arguments->why || arguments->timing || arguments->map)) {
-		error("--summarize cannot be combined with a report on each file");
-		return EINVAL;
-	}
-	if (arguments->sort.key &&
-	    (arguments->summarize || fiemap_shared_wants_details(arguments))) {
-		error("--sort and --top cannot be combined with --summarize or a report on each file");
-		return EINVAL;
-	}
-	if (arguments->sort.key && strcmp(arguments->sort.key->name, SORT_DISK) == 0 &&
-	    !arguments->disk) {
-		error("--sort disk needs --disk");
-		return EINVAL;
-	}
-	if (arguments->freed &&
-	    (arguments->files.range.offset || arguments->files.range.length != WHOLE_FILE.length)) {
-		error("--freed cannot be combined with --range, because files are deleted as a whole");
-		return EINVAL;
-	}
-	return 0;
-}
-
-static error_t parse(int key, char *text, struct argp_state *state)
-{
-	struct arguments *arguments = state->input;
-
-	switch (key) {
-	case 'e':
-		arguments->extents = true;
-		return 0;
-	case 'o':
-		arguments->owners = true;
-		return 0;
-	case OPTION_WHY:
-		arguments->why = true;
-		return 0;
-	case OPTION_COLD:
-		arguments->cold = true;
-		/* fall through */
-	case OPTION_TIMING:
-		arguments->timing = true;
-		return 0;
-	case OPTION_MAP:
-		arguments->map = 1;
-		return text ? parse_count("--map", text, BLOCK_MAP_HEIGHT_MAX, &arguments->map) : 0;
-	case 's':
-		arguments->summarize = true;
-		return 0;
-	case OPTION_DISK:
-		arguments->disk = true;
-		return 0;
-	case OPTION_FREED:
-		arguments->freed = true;
-		return 0;
-	case OPTION_ONLY:
-		return parse_only(arguments, text);
-	case OPTION_SYNC:
-		arguments->fiemap_flags = FIEMAP_FLAG_SYNC;
-		return 0;
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &arguments->sort;
-		state->child_inputs[1] = &arguments->files;
-		state->child_inputs[2] = arguments->global;
-		return 0;
-	case ARGP_KEY_END:
-		return check_arguments(arguments);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static const struct argp_child argp_children[] = {
-	{ &sort_argp, 0, NULL, 0 },
-	{ &file_argp, 0, NULL, 0 },
-	{ &global_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
-static const struct argp argp = {
-	.options = option_list,
-	.parser = parse,
-	.children = argp_children,
-	.args_doc = "PATH...",
-	.doc = "Show which extents of a file on btrfs are shared, with whom, and how long the "
-	       "check takes.\vWithout options there is a row for each file, counted as btrfs "
-	       "filesystem du counts, and a total. Options that need root say so; the others "
-	       "work for every file that you can read.",
-};
-
-/* -- the columns -- */
-
-static const struct sharing *sharing_of(const void *row)
-{
-	return &((const struct summary_row *)row)->sharing;
-}
-
-static uint64_t total_of(const void *row)
-{
-	return sharing_of(row)->total_bytes;
-}
-
-static uint64_t exclusive_of(const void *row)
-{
-	return sharing_exclusive_bytes(sharing_of(row));
-}
-
-static uint64_t shared_of(const void *row)
-{
-	return sharing_of(row)->shared_bytes;
-}
-
-static uint64_t inline_of(const void *row)
-{
-	return sharing_of(row)->inline_bytes;
-}
-
-static uint64_t delalloc_of(const void *row)
-{
-	return sharing_of(row)->delalloc_bytes;
-}
-
-static uint64_t extents_of(const void *row)
-{
-	return sharing_of(row)->extent_count;
-}
-
-static uint64_t shared_extents_of(const void *row)
-{
-	return sharing_of(row)->shared_count;
-}
-
-static uint64_t disk_of(const void *row)
-{
-	return ((const struct summary_row *)row)->space.disk_bytes;
-}
-
-static const struct sort_key sort_keys[] = {
-	{ "total", total_of },
-	{ "exclusive", exclusive_of },
-	{ "shared", shared_of },
-	{ "inline", inline_of },
-	{ "delalloc", delalloc_of },
-	{ "extents", extents_of },
-	{ "shared-extents", shared_extents_of },
-	{ SORT_DISK, disk_of },
-	{ "path", NULL },
-	{ 0 },
-};
-
-/* -- the whole run -- */
-
-void fiemap_shared_complain_no_memory(struct scan *scan)
-{
-	error("out of memory");
-	scan->files.visit.status = STATUS_ERROR;
-}
-
-void fiemap_shared_complain_of_sort(struct scan *scan, const char *what, const char *failed_in,
-				    int ret)
-{
-	CLEANUP_FREE char *directory = failed_in ? quote_name(failed_in) : NULL;
-
-	error("cannot sort %s%s%s: %s", what, directory ? " in " : "", directory ? directory : "",
-	      strerror(-ret));
-	scan->files.visit.status = STATUS_ERROR;
-}
-
-void fiemap_shared_count_file(struct scan *scan, const struct sharing *sharing)
-{
-	sharing_add(&scan->total, sharing);
-	scan->files.file_count++;
-}
-
-static int report_total(void *data)
-{
-	struct scan *scan = data;
-	struct report *report = &scan->report;
-	/* For one file btrfs filesystem du gives its shared bytes, and so do we. */
-	uint64_t set_shared_bytes = scan->total.shared_bytes;
-	struct freed_space space;
-	bool has_space;
-	int ret = 0;
-
-	if (scan->set)
-		ret = unique_shared_bytes_total(scan->set, &set_shared_bytes);
-	if (ret < 0)
-		fiemap_shared_complain_of_sort(scan, "the shared extents",
-					       unique_shared_bytes_failed_in(scan->set), ret);
-	has_space = fiemap_shared_space_total(scan, &space);
-	ret = report->ops->total(report, &scan->total, ret < 0 ? NULL : &set_shared_bytes,
-				 has_space ? &space : NULL);
-	return ret < 0 ? ret : fiemap_shared_report_owner_summary(scan);
-}
-
-int fiemap_shared_keep_row(struct scan *scan, const char *path, const struct sharing *sharing,
-			   const struct file_space *space)
-{
-	const struct summary_row row = {
-		.sharing = *sharing,
-		.has_space = space,
-		.space = space ? *space : (struct file_space){ 0 },
-	};
-
-	return row_sort_add(scan->rows, path, &row);
-}
-
-static int report_row(void *data, const char *path, void *kept)
-{
-	struct report *report = data;
+	struct sharing_report *report = data;
 	const struct summary_row *row = kept;
 
-	return report->ops->summary(report, path, &row->sharing,
-				    row->has_space ? &row->space : NULL);
+	return sharing_report_summary(report, path, &row->sharing,
+				      row->has_space ? &row->space : NULL);
 }
 
-static int report_rows(void *data)
+/* Returns as row_sort_report(). */
+static int report_kept_rows(struct sharing_scan *scan)
 {
-	struct scan *scan = data;
+	int missing = 0, ret;
 
-	return scan->rows ? row_sort_report(scan->rows, report_row, &scan->report) : 0;
+	if (!scan->rows)
+		return 0;
+	if (scan->directories)
+		missing = directory_rows_sort(scan->directories, scan->rows);
+	if (missing < 0)
+		return missing;
+	if (missing)
+		warning("only the first %d directories have a row", ROW_SORT_ROWS_MAX);
+	ret = row_sort_report(scan->rows, report_kept_row, &scan->report);
+	return ret ? ret : missing;
 }
 
 /* -- one file in detail -- */
 
-struct details {
-	struct scan *scan;
-	struct report *report;
+struct sharing_details {
+	struct sharing_scan *scan;
+	struct sharing_report *report;
 	const char *path;
+	size_t argument;
 	int fd;
 	struct stat status;
 	struct fiemap_iter *iter;
+	/* for the shared extents, or NULL */
+	struct unique_shared_bytes *set;
+	/* of all files together, or NULL */
+	struct relocation_watch *watch;
+	/* with --why */
+	struct counter_delta counter_delta;
+	/* with --cold */
+	bool has_cold;
+	uint64_t cold_ns;
 	struct sharing sharing;
+	struct space_answer space;
 	/* with --why or --owners */
 	struct file_extent_iter *items;
 	uint64_t subvolid;
 	uint64_t last_snapshot;
 	struct decisions decisions;
-	struct extent_owners *owners;
+	struct owned_file owned;
 };
-
-const char *const fiemap_shared_decision_names[SHARE_DECISION_COUNT] = {
-	[SHARE_DECISION_GENERATION] = "generation",
-	[SHARE_DECISION_LEAF] = "leaf",
-	[SHARE_DECISION_WALK] = "walk",
-};
-
-const char *fiemap_shared_decision_name(const struct decisions *decisions)
-{
-	const char *name = NULL;
-
-	for (int i = 0; i < SHARE_DECISION_COUNT; i++) {
-		if (!decisions->counts[i])
-			continue;
-		if (name)
-			return "mixed";
-		name = fiemap_shared_decision_names[i];
-	}
-	return name;
-}
 
 static uint64_t overlap(const struct mapped_extent *extent, const struct file_extent *item)
 {
@@ -371,22 +92,23 @@ static uint64_t overlap(const struct mapped_extent *extent, const struct file_ex
 }
 
 /* For --owners: the part of ITEM that is in EXTENT. */
-static void add_owners(struct details *details, const struct mapped_extent *extent,
+static void add_owners(struct sharing_details *details, const struct mapped_extent *extent,
 		       const struct file_extent *item)
 {
-	struct owner_summary *summary = details->scan->owner_summary;
+	struct sharing_scan *scan = details->scan;
 	uint64_t skipped = extent->offset > item->offset ? extent->offset - item->offset : 0;
 
-	if (summary)
-		owner_summary_add(summary, details->subvolid, details->status.st_ino, item, skipped,
-				  overlap(extent, item), mapped_extent_is_shared(extent));
-	else if (details->owners)
-		extent_owners_add(details->owners, item, overlap(extent, item),
+	if (scan->arguments->mode == MODE_OWNERS)
+		owner_summary_add(scan->owner_summary, details->subvolid, details->status.st_ino,
+				  item, skipped, overlap(extent, item),
+				  mapped_extent_is_shared(extent));
+	else if (details->owned.owners)
+		extent_owners_add(details->owned.owners, item, overlap(extent, item),
 				  mapped_extent_is_shared(extent));
 }
 
 /* Looks at the file extent items behind EXTENT. */
-static int visit_items(struct details *details, const struct mapped_extent *extent,
+static int visit_items(struct sharing_details *details, const struct mapped_extent *extent,
 		       struct decisions *ret_decisions)
 {
 	struct file_extent item;
@@ -405,26 +127,26 @@ static int visit_items(struct details *details, const struct mapped_extent *exte
 	return ret;
 }
 
-static bool is_selected(enum only only, const struct mapped_extent *extent)
+static bool is_selected(enum extent_filter only, const struct mapped_extent *extent)
 {
-	return only == ONLY_ALL || mapped_extent_is_shared(extent) == (only == ONLY_SHARED);
+	return only == EXTENTS_ALL || mapped_extent_is_shared(extent) == (only == EXTENTS_SHARED);
 }
 
 /* Counts EXTENT where it belongs to, in the file and in the whole set. */
-static int count_extent(struct details *details, const struct mapped_extent *extent)
+static int count_extent(struct sharing_details *details, const struct mapped_extent *extent)
 {
-	struct scan *scan = details->scan;
+	struct sharing_scan *scan = details->scan;
 
 	sharing_add_extent(&details->sharing, extent);
 	if (details->sharing.extent_count % EXTENTS_PER_PROGRESS == 0 && progress_due())
 		progress_show("%" PRIu64 " files, then %" PRIu64 " extents", scan->files.file_count,
 			      details->sharing.extent_count);
-	if (!scan->set || !mapped_extent_is_shared(extent) || !mapped_extent_is_on_disk(extent))
+	if (!details->set || !mapped_extent_is_shared(extent) || !mapped_extent_is_on_disk(extent))
 		return 0;
-	return unique_shared_bytes_add(scan->set, extent);
+	return unique_shared_bytes_add(details->set, extent);
 }
 
-static int decide_extent(struct details *details, const struct mapped_extent *extent,
+static int decide_extent(struct sharing_details *details, const struct mapped_extent *extent,
 			 struct decisions *ret_decisions)
 {
 	int ret;
@@ -439,10 +161,10 @@ static int decide_extent(struct details *details, const struct mapped_extent *ex
 	return 0;
 }
 
-static int report_extent(struct details *details, const struct mapped_extent *extent)
+static int report_extent(struct sharing_details *details, const struct mapped_extent *extent)
 {
-	const struct arguments *arguments = details->scan->arguments;
-	struct report *report = details->report;
+	const struct sharing_options *arguments = details->scan->arguments;
+	struct sharing_report *report = details->report;
 	struct decisions decisions = { 0 };
 	int ret;
 
@@ -450,19 +172,19 @@ static int report_extent(struct details *details, const struct mapped_extent *ex
 	if (ret < 0)
 		return ret;
 	if (!is_selected(arguments->only, extent))
-		return report->ops->extent(report, extent, NULL);
+		return sharing_report_extent(report, extent, NULL);
 
 	ret = decide_extent(details, extent, &decisions);
 	if (ret < 0)
 		return ret;
 	if (!arguments->why)
 		decisions = (struct decisions){ 0 };
-	return report->ops->extent(report, extent, &decisions);
+	return sharing_report_extent(report, extent, &decisions);
 }
 
-static int report_extents(struct details *details)
+static int report_extents(struct sharing_details *details)
 {
-	const struct arguments *arguments = details->scan->arguments;
+	const struct sharing_options *arguments = details->scan->arguments;
 	struct mapped_extent extent;
 	int ret;
 
@@ -478,30 +200,85 @@ static int report_extents(struct details *details)
 	return ret;
 }
 
-/* Returns 1 with the time of a full mapping after the caches were dropped, 0 if they cannot be. */
-static int time_cold(struct details *details, uint64_t *ret_ns)
+/* The time of a full mapping after the caches were dropped, unless they cannot be. */
+static int time_cold_map(struct sharing_details *details)
 {
-	struct scan *scan = details->scan;
+	struct sharing_scan *scan = details->scan;
 	int ret;
 
 	if (!scan->arguments->cold)
 		return 0;
-	ret = file_visit_drop_caches(&scan->files.visit, details->fd);
+	ret = files_drop_caches(&scan->files, details->fd);
 	if (ret <= 0)
 		return ret;
-	ret = fiemap_timing_once(details->iter, details->fd, scan->arguments->files.range, ret_ns);
-	return ret < 0 ? ret : 1;
+	ret = fiemap_timing_once(details->iter, details->fd, scan->arguments->files.range,
+				 &details->cold_ns);
+	details->has_cold = ret == 0;
+	return ret;
 }
 
 /* -- putting a file's report together -- */
+
+static int begin_items(struct sharing_details *details)
+{
+	const struct sharing_scan *scan = details->scan;
+	int ret;
+
+	ret = file_extent_iter_new(&details->items, details->fd, details->status.st_ino,
+				   scan->arguments->files.range.offset);
+	if (ret < 0 || !scan->arguments->owners || scan->arguments->mode == MODE_OWNERS)
+		return ret;
+	ret = file_look_begin(&details->owned.look, NULL, details->fd);
+	if (ret < 0)
+		return ret;
+	/* With several files it is watched already, for what is said of all of them. */
+	if (!details->watch)
+		fiemap_iter_watch(details->iter, details->owned.look.watch);
+	return extent_owners_new(&details->owned.owners, details->subvolid, details->status.st_ino);
+}
+
+static void end_items(struct sharing_details *details)
+{
+	fiemap_iter_watch(details->iter, details->watch);
+	file_look_end(&details->owned.look);
+	file_extent_iter_free(details->items);
+	details->items = NULL;
+	extent_owners_free(details->owned.owners);
+	details->owned.owners = NULL;
+}
+
+/* For another look at the owners: what was printed stays. */
+static int map_again(void *data)
+{
+	struct sharing_details *details = data;
+	const struct sharing_options *arguments = details->scan->arguments;
+	struct decisions ignored = { 0 };
+	struct mapped_extent extent;
+	int ret;
+
+	end_items(details);
+	ret = begin_items(details);
+	if (ret < 0)
+		return ret;
+	fiemap_iter_start(details->iter, details->fd, arguments->files.range, 0);
+	while ((ret = fiemap_iter_next(details->iter, &extent)) > 0) {
+		if (!mapped_extent_clip(&extent, arguments->files.range) ||
+		    !is_selected(arguments->only, &extent))
+			continue;
+		ret = visit_items(details, &extent, &ignored);
+		if (ret < 0)
+			return ret;
+	}
+	return ret;
+}
 
 /*
  * What --why and --owners ask the kernel first, so that a missing privilege shows before
  * anything is printed. Without it the rest of the report goes on.
  */
-static int prepare_items(struct details *details)
+static int prepare_items(struct sharing_details *details)
 {
-	struct scan *scan = details->scan;
+	struct sharing_scan *scan = details->scan;
 	int ret;
 
 	if ((!scan->arguments->why && !scan->arguments->owners) || scan->no_tree_search)
@@ -512,251 +289,361 @@ static int prepare_items(struct details *details)
 		return ret;
 	ret = subvolume_last_snapshot(details->fd, details->subvolid, &details->last_snapshot);
 	if (ret == -EPERM) {
-		error("--owners and --why need CAP_SYS_ADMIN (root); the rest of the report needs no privilege");
+		error("--owners and --why require CAP_SYS_ADMIN (root); the rest of the report does not");
 		scan->no_tree_search = true;
-		scan->files.visit.status = STATUS_ERROR;
+		scan->files.status = STATUS_ERROR;
 		return 0;
 	}
 	if (ret < 0)
 		return ret;
 
-	ret = file_extent_iter_new(&details->items, details->fd, details->status.st_ino,
-				   scan->arguments->files.range.offset);
-	if (ret < 0 || !scan->arguments->owners || scan->owner_summary)
-		return ret;
-	return extent_owners_new(&details->owners, details->subvolid, details->status.st_ino);
+	return begin_items(details);
 }
 
-static int report_timing(struct details *details, const uint64_t *cold_ns)
+static int report_timing(struct sharing_details *details)
 {
-	const struct arguments *arguments = details->scan->arguments;
-	struct report *report = details->report;
+	const struct sharing_options *arguments = details->scan->arguments;
+	struct sharing_report *report = details->report;
 	struct fiemap_timing timing;
 	int ret;
 
 	if (!arguments->timing) {
-		report->ops->timing(report, NULL, NULL, 0);
+		sharing_report_timing(report, NULL, NULL, 0);
 		return 0;
 	}
 	ret = fiemap_timing_measure(details->iter, details->fd, arguments->files.range, &timing);
 	if (ret < 0)
 		return ret;
-	report->ops->timing(report, &timing, cold_ns, details->sharing.extent_count);
+	sharing_report_timing(report, &timing, details->has_cold ? &details->cold_ns : NULL,
+			      details->sharing.extent_count);
 	return 0;
 }
 
-static int report_owners(struct details *details)
+static int report_owners(struct sharing_details *details)
 {
-	struct report *report = details->report;
+	struct sharing_report *report = details->report;
 
-	if (details->owners)
-		return fiemap_shared_report_owners(details->scan, details->owners, details->fd,
-						   details->path);
-	report->ops->no_owners(report, false);
+	if (details->owned.owners && details->sharing.inline_bytes &&
+	    !details->sharing.total_bytes) {
+		sharing_report_no_owners(report, OWNERS_INLINE);
+		return 0;
+	}
+	if (details->owned.owners)
+		return fiemap_shared_report_owners(details->scan, &details->owned);
+	sharing_report_no_owners(report, OWNERS_NOT_ASKED);
 	return 0;
 }
 
 /* What comes after the extents. */
-static int report_findings(struct details *details, const uint64_t *cold_ns)
+static int report_after_extents(struct sharing_details *details)
 {
 	bool has_decisions = details->scan->arguments->why && details->items;
-	struct space_answer answer;
-	struct report *report = details->report;
+	struct sharing_report *report = details->report;
 	int ret;
 
-	report->ops->decisions(report, has_decisions ? &details->decisions : NULL);
-	ret = report_timing(details, cold_ns);
+	sharing_report_decisions(report, has_decisions ? &details->decisions : NULL);
+	ret = report_timing(details);
 	if (ret == 0)
 		ret = report_owners(details);
 	if (ret < 0)
 		return ret;
 
-	report->ops->map(report);
-	fiemap_shared_count_file(details->scan, &details->sharing);
-	fiemap_shared_space_ask(details->scan, details->scan->reader, details->fd, &details->status,
-				&answer);
-	return report->ops->sums(report, details->path, &details->sharing,
-				 fiemap_shared_space_count(details->scan, details->path, &answer));
+	sharing_report_map(report);
+	fiemap_shared_count_file(details->scan, details->argument, &details->sharing);
+	return sharing_report_sums(report, &details->sharing,
+				   fiemap_shared_space_count(details->scan, details->path,
+							     &details->space));
 }
 
-static int report_contents(struct details *details)
+static struct failure begin_details(struct sharing_details *details, struct sharing_scan *scan,
+				    const struct opened_file *file)
 {
-	struct counter_delta counter_delta = { 0 };
-	struct report *report = details->report;
-	uint64_t cold_ns;
-	int cold, ret, ended;
-
-	cold = time_cold(details, &cold_ns);
-	if (cold < 0)
-		return cold;
-
-	if (details->scan->arguments->why)
-		counter_delta_begin(&counter_delta, details->fd);
-	ret = report_extents(details);
-	counter_delta_end(&counter_delta);
-	ended = report->ops->end_extents(report);
-	if (ret < 0 || ended < 0)
-		return ret < 0 ? ret : ended;
-	report->ops->calls(report, fiemap_iter_calls(details->iter));
-	report->ops->counters(report, &counter_delta);
-	return report_findings(details, cold ? &cold_ns : NULL);
-}
-
-static struct failure report_opened_file(struct details *details)
-{
-	struct report *report = details->report;
 	int ret;
 
-	ret = prepare_items(details);
-	if (ret < 0)
-		return (struct failure){ "cannot search the subvolume of", ret };
-	ret = report->ops->begin_file(report, details->path, details->status.st_size);
-	if (ret < 0)
-		return (struct failure){ "cannot report", ret };
-
-	ret = report_contents(details);
-	if (ret < 0)
-		report->ops->failed(report, ret);
-	report->ops->end_file(report);
-	if (ret < 0)
-		return (struct failure){ "cannot map the extents of", ret };
-	return NO_FAILURE;
-}
-
-/* For the total alone, with its owners. */
-static struct failure count_opened_file(struct details *details)
-{
-	struct scan *scan = details->scan;
-	struct space_answer answer;
-	int ret;
-
-	ret = fiemap_shared_can_add_owners(scan, details->fd, details->path);
-	if (ret > 0)
-		ret = prepare_items(details);
-	if (ret < 0)
-		return (struct failure){ "cannot search the subvolume of", ret };
-	ret = report_extents(details);
-	if (ret < 0)
-		return (struct failure){ "cannot map the extents of", ret };
-	fiemap_shared_count_file(scan, &details->sharing);
-	fiemap_shared_space_ask(scan, scan->reader, details->fd, &details->status, &answer);
-	fiemap_shared_space_count(scan, details->path, &answer);
-	return NO_FAILURE;
-}
-
-static struct failure report_file(void *data, const struct opened_file *file)
-{
-	struct scan *scan = data;
-	struct details details = {
+	*details = (struct sharing_details){
 		.scan = scan,
 		.report = &scan->report,
-		.path = file->path,
+		.path = opened_file_path(file),
+		.argument = file->found->argument,
 		.fd = file->fd,
 		.status = file->status,
 		.iter = scan->iter,
+		.owned = {
+			.fd = file->fd,
+			.look.operation.ended_fd = -1,
+			.map_again = map_again,
+			.data = details,
+		},
 	};
-	struct failure failure;
+	if (!details->path)
+		return (struct failure){ "cannot report", -ENOMEM };
+	details->owned.path = details->path;
+	ret = fiemap_shared_watch(scan, file->fd, &file->status, &details->watch);
+	if (ret == 0)
+		ret = fiemap_shared_set(scan, file->fd, &file->status, &details->set);
+	if (ret < 0)
+		return (struct failure){ "cannot examine the file system of", ret };
+	fiemap_iter_watch(scan->iter, details->watch);
+	/* First, as in fiemap_shared_summarize(). */
+	fiemap_shared_space_ask(scan, scan->reader, file->fd, &file->status, details->argument,
+				&details->space);
+	return NO_FAILURE;
+}
 
-	failure = scan->owner_summary ? count_opened_file(&details) : report_opened_file(&details);
-	file_extent_iter_free(details.items);
-	extent_owners_free(details.owners);
-	return failure;
+static struct failure begin_report(struct sharing_details *details)
+{
+	int ret = prepare_items(details);
+
+	if (ret < 0)
+		return (struct failure){ "cannot search the subvolume of", ret };
+	ret = sharing_report_begin_file(details->report, details->path, details->status.st_size);
+	if (ret < 0)
+		return (struct failure){ "cannot report", ret };
+	return NO_FAILURE;
+}
+
+static int begin_extents(struct sharing_details *details)
+{
+	int ret = time_cold_map(details);
+
+	if (ret == 0 && details->scan->arguments->why)
+		counter_delta_begin(&details->counter_delta, details->fd);
+	return ret;
+}
+
+/* RET is what report_extents() returned. */
+static int end_extents(struct sharing_details *details, int ret)
+{
+	struct sharing_report *report = details->report;
+	int ended;
+
+	counter_delta_end(&details->counter_delta);
+	ended = sharing_report_end_extents(report);
+	if (ret < 0 || ended < 0)
+		return ret < 0 ? ret : ended;
+	sharing_report_calls(report, fiemap_iter_calls(details->iter), &details->counter_delta);
+	return 0;
+}
+
+/* MODE_DETAILS */
+static struct failure sharing_report_file(void *data, const struct opened_file *file)
+{
+	CLEANUP(end_items) struct sharing_details details;
+	struct failure failure = begin_details(&details, data, file);
+	int ret;
+
+	if (!failure.action)
+		failure = begin_report(&details);
+	if (failure.action)
+		return failure;
+	ret = begin_extents(&details);
+	if (ret == 0) {
+		ret = report_extents(&details);
+		ret = end_extents(&details, ret);
+	}
+	if (ret == 0)
+		ret = report_after_extents(&details);
+	sharing_report_end_file(details.report, ret);
+	return ret < 0 ? (struct failure){ "cannot map the extents of", ret } : NO_FAILURE;
+}
+
+/* MODE_OWNERS */
+static struct failure count_owners_of_file(void *data, const struct opened_file *file)
+{
+	CLEANUP(end_items) struct sharing_details details;
+	struct failure failure = begin_details(&details, data, file);
+	struct sharing_scan *scan = data;
+	int ret;
+
+	if (failure.action)
+		return failure;
+	ret = fiemap_shared_can_add_owners(scan, file->fd, details.path);
+	if (ret > 0)
+		ret = prepare_items(&details);
+	if (ret < 0)
+		return (struct failure){ "cannot search the subvolume of", ret };
+	ret = report_extents(&details);
+	if (ret < 0)
+		return (struct failure){ "cannot map the extents of", ret };
+	fiemap_shared_count_file(scan, details.argument, &details.sharing);
+	fiemap_shared_space_count(scan, details.path, &details.space);
+	return NO_FAILURE;
+}
+
+static int sharing_give_up(void *data)
+{
+	struct sharing_scan *scan = data;
+
+	if (scan->report.path)
+		sharing_report_end_file(&scan->report, -EBUSY);
+	scan->iter = NULL;
+	return fiemap_iter_new(&scan->iter);
 }
 
 /* -- the command -- */
 
-static int prepare(void *data)
+static int prepare_arguments(struct sharing_scan *scan)
 {
-	struct scan *scan = data;
-	const struct arguments *arguments = scan->arguments;
-	int ret = 0;
+	int ret = fiemap_shared_argument_sums_new(scan->arguments, &scan->argument_sharing);
 
-	if (file_options_ask_for_several(&arguments->files))
-		ret = unique_shared_bytes_new(&scan->set);
-	if (ret == 0 && fiemap_shared_wants_details(arguments))
-		ret = fiemap_iter_new(&scan->iter);
-	if (ret == 0 && arguments->sort.key)
-		ret = row_sort_new(&scan->rows, &arguments->sort, sizeof(struct summary_row));
-	if (ret == 0 && wants_owner_summary(arguments))
-		ret = owner_summary_new(&scan->owner_summary);
-	if (ret == 0)
-		ret = fiemap_shared_space_prepare(scan);
-	return ret < 0 ? ret : scan->report.ops->open(&scan->report);
+	return ret == 0 && scan->argument_sharing ? fiemap_shared_sort_arguments(scan->arguments) :
+						    ret;
 }
 
-static void release(void *data)
+static int sharing_prepare(struct sharing_scan *scan)
 {
-	struct scan *scan = data;
+	const struct sharing_options *arguments = scan->arguments;
+	int ret;
 
-	scan->report.ops->close(&scan->report);
-	fiemap_shared_space_release(scan);
+	ret = fiemap_shared_joined_prepare(scan);
+	if (ret == 0)
+		ret = prepare_arguments(scan);
+	if (ret == 0 && arguments->mode != MODE_ROWS)
+		ret = fiemap_iter_new(&scan->iter);
+	if (ret == 0 && arguments->sort.key && !arguments->summarize)
+		ret = row_sort_new(&scan->rows, &arguments->sort, sizeof(struct summary_row));
+	if (ret == 0 && arguments->has_depth)
+		ret = directory_rows_new(&scan->directories, arguments->depth);
+	return ret;
+}
+
+static void sharing_release(struct sharing_scan *scan)
+{
+	sharing_report_close(&scan->report);
+	fiemap_shared_joined_release(scan);
+	free(scan->argument_sharing);
 	fiemap_iter_free(scan->iter);
-	unique_shared_bytes_free(scan->set);
 	row_sort_free(scan->rows);
-	owner_summary_free(scan->owner_summary);
+	directory_rows_free(scan->directories);
 	close_fd(&scan->owner_fd);
 }
 
-/* Below everything else, where nothing comes between them. */
-static int report_maps(void *data)
-{
-	struct scan *scan = data;
-	struct report *report = &scan->report;
-
-	return report->ops->maps ? report->ops->maps(report) : 0;
-}
-
-static const struct file_report_ops summaries_ops = {
-	.key = "fiemap-shared",
-	.prepare = prepare,
-	.walk = fiemap_shared_summarize,
-	.directory = fiemap_shared_space_directory,
-	.kept = report_rows,
-	.total = report_total,
-	.release = release,
-};
-
-static const struct file_report_ops details_ops = {
-	.key = "fiemap-shared",
-	.prepare = prepare,
-	.file = report_file,
+static const struct file_ops details_ops = {
+	.report = sharing_report_file,
+	.given_up = sharing_give_up,
 	.directory = fiemap_shared_space_directory,
 	.name = fiemap_shared_space_name,
-	.total = report_total,
-	.append = report_maps,
-	.release = release,
 };
 
-static const struct report_ops *reporter_of(const struct global_options *global)
+static const struct file_ops owners_ops = {
+	.report = count_owners_of_file,
+	.given_up = sharing_give_up,
+	.directory = fiemap_shared_space_directory,
+	.name = fiemap_shared_space_name,
+};
+
+/* For another look at the figures that join files. A report on each file is printed once. */
+static int summarize_again(struct sharing_scan *scan)
 {
-	if (global->metrics)
-		return &fiemap_shared_metrics;
-	return global->json ? &fiemap_shared_json : &fiemap_shared_text;
+	if (scan->arguments->mode == MODE_OWNERS)
+		return files_each(&scan->files, &owners_ops, scan);
+	return fiemap_shared_summarize(scan);
 }
 
-static int run(const void *data)
+static bool has_freed(const struct joined *joined)
 {
-	const struct arguments *arguments = data;
-	struct scan scan = { .arguments = arguments, .owner_fd = -1 };
+	return joined->has_space && joined->space.has_freed;
+}
 
-	scan.report = (struct report){
-		.ops = reporter_of(arguments->global),
-		.arguments = arguments,
-		.files = &scan.files,
+static int find_joined(struct sharing_scan *scan, struct joined *joined)
+{
+	int ret;
+
+	fiemap_shared_joined_find(scan, summarize_again, joined);
+	for (int looks = 0; scan->argument_sharing && has_freed(joined); looks++) {
+		ret = fiemap_shared_sort_arguments_by_freed(scan->arguments, scan->named,
+							    scan->argument_sharing);
+		if (ret < 0)
+			return ret;
+		/* What an argument frees with those above depends on the order, and alone if they overlap. */
+		if (ret == 0 || looks == SORT_LOOKS_MAX)
+			break;
+		fiemap_shared_joined_find_again(scan, summarize_again, joined);
+	}
+	return 0;
+}
+
+/* Without those that Ctrl-C came before. */
+static uint32_t examined_argument_count(const struct sharing_scan *scan)
+{
+	uint32_t count = fiemap_shared_argument_count(scan->arguments);
+
+	if (scan->files.is_interrupted && scan->begun_argument_count < count)
+		return scan->begun_argument_count;
+	return count;
+}
+
+static int report_total(struct sharing_scan *scan)
+{
+	struct argument_rows rows;
+	struct joined joined;
+	int ret;
+
+	ret = find_joined(scan, &joined);
+	if (ret < 0)
+		return ret;
+	rows = (struct argument_rows){
+		.paths = scan->arguments->files.paths,
+		.sharing = scan->argument_sharing,
+		.freed = has_freed(&joined) ? scan->named->arguments : NULL,
+		.count = examined_argument_count(scan),
 	};
-	return file_report_run(&scan.files, &arguments->files,
-			       fiemap_shared_wants_details(arguments) ? &details_ops :
-									&summaries_ops,
-			       &scan);
+	ret = sharing_report_total(&scan->report, &scan->total, &rows,
+				   joined.has_set_shared ? &joined.set_shared_bytes : NULL,
+				   joined.has_space ? &joined.space : NULL);
+	if (ret == 0)
+		ret = fiemap_shared_report_owner_summary(scan, joined.has_owners);
+	return ret < 0 ? ret : fiemap_shared_report_groups(scan, joined.has_groups);
+}
+
+/* What comes after the files. Returns as files_each(), which returned RET. */
+static int sharing_finish(struct sharing_scan *scan, int ret)
+{
+	int ended = report_kept_rows(scan);
+
+	if (ended > 0)
+		scan->files.status = STATUS_ERROR;
+	else if (ret == 0)
+		ret = ended;
+	files_end_results(&scan->files);
+	ended = files_have_total(&scan->files, ret) ? report_total(scan) : 0;
+	if (ret == 0)
+		ret = ended;
+	/* Below everything else, where nothing comes between them. */
+	return ret < 0 ? ret : sharing_report_maps(&scan->report);
 }
 
 int fiemap_shared_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = {
+	struct sharing_options arguments = {
 		.global = global,
 		.files.global = global,
-		.sort.keys = sort_keys,
+		.sort = { .fields = sharing_report_fields, .usual = "total" },
 	};
+	CLEANUP(sharing_release)
+	struct sharing_scan scan = {
+		.arguments = &arguments,
+		.files = { .options = &arguments.files, .walks_again = true },
+		.report = { .arguments = &arguments, .files = &scan.files },
+		.owner_fd = -1,
+	};
+	int ret, status;
 
-	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
+	if (!file_options_parse(&fiemap_shared_argp, argc, argv, &arguments, &arguments.files,
+				&status))
+		return status;
+	ret = sharing_prepare(&scan);
+	if (ret == 0)
+		ret = files_begin(&scan.files, "fiemap-shared");
+	if (ret < 0)
+		return files_end(&scan.files, ret);
+
+	if (arguments.mode == MODE_ROWS)
+		ret = fiemap_shared_summarize(&scan);
+	else
+		ret = files_each(&scan.files,
+				 arguments.mode == MODE_DETAILS ? &details_ops : &owners_ops,
+				 &scan);
+	ret = sharing_finish(&scan, ret);
+	return files_end(&scan.files, ret);
 }

@@ -6,27 +6,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/units.h"
 #include "log-stats-judge.h"
+#include "sys/clock.h"
+#include "text/units.h"
 #include "ui/exit-status.h"
 #include "ui/message.h"
-
-/* Of fewer fsyncs the 99th percentile is the slowest one. */
-#define FSYNCS_MIN 100
+#include "ui/plugin.h"
 
 struct figure {
 	const char *name;
 	const char *words;
+	/* of a percentile */
+	unsigned int percent;
 };
 
 static const struct figure figures[] = {
-	[JUDGED_P99] = { "p99", "the 99th percentile" },
-	[JUDGED_P95] = { "p95", "the 95th percentile" },
-	[JUDGED_P90] = { "p90", "the 90th percentile" },
-	[JUDGED_MEDIAN] = { "median", "the median" },
-	[JUDGED_MEAN] = { "mean", "the mean" },
-	[JUDGED_MAX] = { "max", "the slowest fsync" },
+	[JUDGED_P99] = { "p99", "the 99th percentile", 99 },
+	[JUDGED_P95] = { "p95", "the 95th percentile", 95 },
+	[JUDGED_P90] = { "p90", "the 90th percentile", 90 },
+	[JUDGED_MEDIAN] = { "median", "the median", 50 },
+	[JUDGED_MEAN] = { "mean", "the mean", 0 },
+	[JUDGED_MAX] = { "max", "the slowest fsync", 0 },
 };
 
 #define FIGURE_COUNT (sizeof(figures) / sizeof(figures[0]))
@@ -46,66 +46,48 @@ error_t limits_parse_judged(struct limits *limits, const char *text)
 	return EINVAL;
 }
 
-static error_t parse_alarm_range(const char *subject, const char *text,
-				 struct alarm_range *ret_range)
+error_t limits_parse_range(const char *option, const char *text, struct judged_range *ret_range)
 {
-	int ret = alarm_range_parse(text, ret_range);
+	char subject[64];
+	int ret = alarm_range_parse(text, &ret_range->range);
 
+	ret_range->text = text;
 	if (ret == 0)
 		return 0;
+	snprintf(subject, sizeof(subject), "invalid value for %s:", option);
 	error_value(subject, text,
 		    ret == -ERANGE ? " (the start is above the end, or a number is too large)" :
 				     " (expected [@][START:][END], in milliseconds)");
 	return EINVAL;
 }
 
-error_t limits_parse_warning(struct limits *limits, const char *text)
-{
-	limits->has_warning = true;
-	limits->warning_text = text;
-	return parse_alarm_range("invalid value for --warning:", text, &limits->warning);
-}
-
-error_t limits_parse_critical(struct limits *limits, const char *text)
-{
-	limits->has_critical = true;
-	limits->critical_text = text;
-	return parse_alarm_range("invalid value for --critical:", text, &limits->critical);
-}
-
 /* -- the figure -- */
 
 static uint64_t figure_ns(enum judged judged, const struct latency *latency)
 {
-	switch (judged) {
-	case JUDGED_P99:
-		return latency_percentile(latency, 99);
-	case JUDGED_P95:
-		return latency_percentile(latency, 95);
-	case JUDGED_P90:
-		return latency_percentile(latency, 90);
-	case JUDGED_MEDIAN:
-		return latency_percentile(latency, 50);
-	case JUDGED_MEAN:
+	if (judged == JUDGED_MEAN)
 		return latency->count ? latency->total / latency->count : 0;
-	case JUDGED_MAX:
+	if (judged == JUDGED_MAX)
 		return latency->max;
-	}
-	return 0;
+	return latency_percentile(latency, figures[judged].percent);
 }
 
-/* Too few for the 99th percentile that is judged. */
-static bool are_few(const struct limits *limits, const struct latency *latency)
+/* Too few for this percentile, which is the slowest fsync then. */
+static bool are_few(enum judged judged, const struct latency *latency)
 {
-	return limits->judged == JUDGED_P99 && latency->count && latency->count < FSYNCS_MIN;
+	unsigned int percent = figures[judged].percent;
+
+	return percent > 50 && latency->count && !latency_has_percentile(latency->count, percent);
 }
 
 static void warn_of_few(const struct limits *limits, const struct latency *latency)
 {
-	if (are_few(limits, latency))
-		warning("the 99th percentile of %" PRIu64
-			" fsyncs is the slowest one: judge %d or more, or another figure",
-			latency->count, FSYNCS_MIN);
+	const struct figure *figure = &figures[limits->judged];
+
+	if (are_few(limits->judged, latency))
+		warning("with %" PRIu64 " fsyncs, %s is the slowest one: use %u or more, or "
+			"another --judge",
+			latency->count, figure->words, 100 / (100 - figure->percent));
 }
 
 bool limits_check(const struct limits *limits, const struct latency *latency, bool quiet)
@@ -130,24 +112,16 @@ static double milliseconds(uint64_t nanoseconds)
 	return (double)nanoseconds / NANOSECONDS_PER_MILLISECOND;
 }
 
-static int plugin_status(const struct limits *limits, double value)
+static bool alerts(const struct judged_range *range, double value)
 {
-	if (limits->has_critical && alarm_range_alerts(&limits->critical, value))
-		return STATUS_PLUGIN_CRITICAL;
-	if (limits->has_warning && alarm_range_alerts(&limits->warning, value))
-		return STATUS_PLUGIN_WARNING;
-	return STATUS_PLUGIN_OK;
+	return range->text && alarm_range_alerts(&range->range, value);
 }
 
-static const char *status_name(int status)
+static int plugin_status(const struct limits *limits, double value)
 {
-	static const char *const names[] = {
-		[STATUS_PLUGIN_OK] = "OK",
-		[STATUS_PLUGIN_WARNING] = "WARNING",
-		[STATUS_PLUGIN_CRITICAL] = "CRITICAL",
-	};
-
-	return names[status];
+	if (alerts(&limits->critical, value))
+		return STATUS_PLUGIN_CRITICAL;
+	return alerts(&limits->warning, value) ? STATUS_PLUGIN_WARNING : STATUS_PLUGIN_OK;
 }
 
 /* The ranges belong to the figure that is judged. */
@@ -156,46 +130,41 @@ static void print_figure(const struct limits *limits, enum judged judged,
 {
 	bool is_judged = judged == limits->judged;
 
+	/* "U" is unknown to such a program. */
+	if (!is_judged && are_few(judged, latency)) {
+		printf(" %s=U;;;0;", figures[judged].name);
+		return;
+	}
 	printf(" %s=%.6fms;%s;%s;0;", figures[judged].name,
 	       milliseconds(figure_ns(judged, latency)),
-	       is_judged && limits->has_warning ? limits->warning_text : "",
-	       is_judged && limits->has_critical ? limits->critical_text : "");
+	       is_judged && limits->warning.text ? limits->warning.text : "",
+	       is_judged && limits->critical.text ? limits->critical.text : "");
 }
 
-int limits_print_plugin(const struct limits *limits, const struct plugin_figures *plugin)
+int limits_print_plugin(const struct limits *limits, const struct fsync_exercise *exercise)
 {
-	const struct latency *latency = plugin->latency;
+	const struct latency *latency = &exercise->latency;
 	double value = milliseconds(figure_ns(limits->judged, latency));
 	int status = plugin_status(limits, value);
 
 	warn_of_few(limits, latency);
-	printf("LOG-STATS %s - %s of %" PRIu64 " fsyncs took %.3fms, %" PRIu64 " full commits",
-	       status_name(status), figures[limits->judged].name, latency->count, value,
-	       plugin->counts[FSYNC_FULL]);
-	/* Monitoring keeps nothing but standard output. */
-	if (are_few(limits, latency))
-		printf(", only %" PRIu64 " fsyncs: p99 is the slowest one", latency->count);
+	plugin_begin("log-stats", status, "");
+	printf("%s of %" PRIu64 " fsyncs took %.3fms, %" PRIu64 " full commits",
+	       figures[limits->judged].name, latency->count, value,
+	       exercise->kinds[FSYNC_FULL].count);
+	/* Monitoring systems only keep standard output. */
+	if (are_few(limits->judged, latency))
+		printf(", only %" PRIu64 " fsyncs: %s is the slowest one", latency->count,
+		       figures[limits->judged].name);
 	printf(" |");
 	for (size_t i = 0; i < FIGURE_COUNT; i++)
 		print_figure(limits, i, latency);
 	printf(" fsyncs=%" PRIu64 ";;;0;", latency->count);
 	for (int kind = 0; kind < FSYNC_KINDS; kind++)
-		printf(" %s=%" PRIu64 ";;;0;%" PRIu64, fsync_kind_name(kind), plugin->counts[kind],
-		       latency->count);
+		printf(" %s=%" PRIu64 ";;;0;%" PRIu64, fsync_kind_name(kind),
+		       exercise->kinds[kind].count, latency->count);
 	putchar('\n');
 	return status;
-}
-
-/* A "|" would begin the performance data, and the end of the line is that of the answer. */
-int print_plugin_unknown(const char *otherwise)
-{
-	const char *reason = message_first_error();
-
-	fputs("LOG-STATS UNKNOWN - ", stdout);
-	for (const char *c = *reason ? reason : otherwise; *c; c++)
-		putchar(*c == '|' || *c == '\n' ? '/' : *c);
-	putchar('\n');
-	return STATUS_PLUGIN_UNKNOWN;
 }
 
 /* -- JSON -- */
@@ -213,9 +182,6 @@ void limits_json(const struct limits *limits, const struct latency *latency,
 	json_add_string(json, "figure", figures[limits->judged].name);
 	json_add_known_uint(json, "value_ns", latency->count, value_ns);
 	json_add_uint(json, "limit_ns", limits->max_ns);
-	if (latency->count)
-		json_add_bool(json, "passed", value_ns <= limits->max_ns);
-	else
-		json_add_null(json, "passed");
+	json_add_answer(json, "passed", answer_of(latency->count, value_ns <= limits->max_ns));
 	json_end_object(json);
 }

@@ -5,33 +5,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/alarm-range.h"
-#include "base/latency.h"
-#include "fs/commit-counters.h"
+#include "fsync/fsync-exercise.h"
+#include "num/alarm-range.h"
+#include "num/latency.h"
 #include "ui/json.h"
 #include "ui/options.h"
 
 enum judged { JUDGED_P99, JUDGED_P95, JUDGED_P90, JUDGED_MEDIAN, JUDGED_MEAN, JUDGED_MAX };
+
+/* In milliseconds. */
+struct judged_range {
+	/* as it was given; NULL: it was not, and nothing alerts */
+	const char *text;
+	struct alarm_range range;
+};
 
 /* What is judged, and by which limits. */
 struct limits {
 	enum judged judged;
 	/* of --check; 0: none */
 	uint64_t max_ns;
-	/* of --format nagios, in milliseconds; without one nothing alerts */
-	bool has_warning;
-	bool has_critical;
-	struct alarm_range warning;
-	struct alarm_range critical;
-	/* as they were given */
-	const char *warning_text;
-	const char *critical_text;
+	/* of --format nagios */
+	struct judged_range warning;
+	struct judged_range critical;
 };
 
-/* Parse what --judge, --warning and --critical take. Return 0, or EINVAL after printing an error. */
+/* Parse the TEXT of --judge, or of OPTION. Return 0, or EINVAL after printing an error. */
 error_t limits_parse_judged(struct limits *limits, const char *text);
-error_t limits_parse_warning(struct limits *limits, const char *text);
-error_t limits_parse_critical(struct limits *limits, const char *text);
+error_t limits_parse_range(const char *option, const char *text, struct judged_range *ret_range);
 
 /*
  * Complains if the figure is above MAX_NS, as an error with QUIET, and warns if there are too few
@@ -39,23 +40,11 @@ error_t limits_parse_critical(struct limits *limits, const char *text);
  */
 bool limits_check(const struct limits *limits, const struct latency *latency, bool quiet);
 
-/* The member "check": null if no limit was given. */
+/* JSON: adds the member "check", which is null if no limit was given. */
 void limits_json(const struct limits *limits, const struct latency *latency,
 		 struct json_writer *json);
 
-/* The fsyncs as a monitoring plugin tells of them. */
-struct plugin_figures {
-	const struct latency *latency;
-	uint64_t counts[FSYNC_KINDS];
-};
-
 /* Prints the one line of a plugin. Returns the exit status of the plugin: OK, warning or critical. */
-int limits_print_plugin(const struct limits *limits, const struct plugin_figures *figures);
-
-/*
- * Prints the line of a plugin that could not find out, and why: the first error, or OTHERWISE.
- * Returns its exit status.
- */
-int print_plugin_unknown(const char *otherwise);
+int limits_print_plugin(const struct limits *limits, const struct fsync_exercise *exercise);
 
 #endif

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "log-stats-plot.h"
 
@@ -12,7 +13,7 @@ void log_stats_plot_add(struct log_stats_plot *plot, enum fsync_kind kind, uint6
 		binned_series_add(&plot->kinds[kind], files, nanoseconds);
 }
 
-/* Colours that are told apart also by who is colour-blind. */
+/* Colours that colour-blind readers can distinguish. */
 static const struct look {
 	const char *points;
 	const char *ranges;
@@ -31,7 +32,7 @@ static uint64_t count_samples(const struct binned_series *series)
 	return count;
 }
 
-static void add_data(FILE *script, const struct binned_series *series, enum fsync_kind kind)
+static void add_fsyncs(FILE *script, const struct binned_series *series, enum fsync_kind kind)
 {
 	fprintf(script, "$kind%d << EOD\n", kind);
 	for (size_t i = 0; i < series->bin_count; i++) {
@@ -83,14 +84,27 @@ static void add_curves(FILE *script, const struct log_stats_plot *plot)
 	fputc('\n', script);
 }
 
-static void write_script(struct log_stats_plot *plot, const char *directory)
+static void add_axes(FILE *script, enum fsync_workload workload)
+{
+	if (workload == FSYNC_DIRECTORY)
+		fputs("\nset xlabel 'Files in the directory'\n", script);
+	else
+		fprintf(script, "\nset xlabel 'Number of %s (%s)'\n",
+			fsync_workload_operations(workload), fsync_workload_name(workload));
+}
+
+static void write_fsync_script(struct log_stats_plot *plot, const char *directory,
+			       enum fsync_workload workload)
 {
 	FILE *script = plot->plot.script;
 
 	fputs("set title ", script);
-	plot_add_name(&plot->plot, "fsyncs of a growing directory in ", directory);
-	fputs("\nset xlabel 'Files in the directory'\n"
-	      "set ylabel 'Time of an fsync, in ms'\n"
+	plot_add_name(&plot->plot,
+		      workload == FSYNC_DIRECTORY ? "fsyncs of a growing directory in " :
+						    "fsyncs of a file in ",
+		      directory);
+	add_axes(script, workload);
+	fputs("set ylabel 'Time of an fsync, in ms'\n"
 	      "set logscale y\n"
 	      "set format y '%g'\n"
 	      "set xrange [0:*]\n"
@@ -101,7 +115,7 @@ static void write_script(struct log_stats_plot *plot, const char *directory)
 	      "set key above left maxcols 1 reverse Left samplen 1\n",
 	      script);
 	for (int kind = 0; kind < FSYNC_KINDS; kind++)
-		add_data(script, &plot->kinds[kind], kind);
+		add_fsyncs(script, &plot->kinds[kind], kind);
 	add_curves(script, plot);
 }
 
@@ -113,12 +127,13 @@ static bool has_samples(const struct log_stats_plot *plot)
 	return false;
 }
 
-int log_stats_plot_finish(struct log_stats_plot *plot, const char *directory)
+int log_stats_plot_finish(struct log_stats_plot *plot, const char *directory,
+			  enum fsync_workload workload)
 {
 	if (!plot->plot.path || !has_samples(plot)) {
 		plot_discard(&plot->plot);
 		return 0;
 	}
-	write_script(plot, directory);
+	write_fsync_script(plot, directory, workload);
 	return plot_finish(&plot->plot);
 }

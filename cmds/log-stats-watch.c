@@ -5,227 +5,237 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/interrupts.h"
 #include "fs/commit-counters.h"
-#include "log-stats-watch.h"
+#include "log-stats-causes.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/interrupts.h"
 #include "ui/counter-delta.h"
 #include "ui/directory.h"
 #include "ui/exit-status.h"
-#include "ui/json.h"
 #include "ui/message.h"
+#include "ui/record.h"
 #include "ui/standard-files.h"
-#include "ui/table.h"
 
-/* What happened between two looks. */
-struct row {
-	uint64_t elapsed_ns;
-	struct commit_counters before;
-	struct commit_counters after;
-	struct counter_delta counter_delta;
-};
-
-/* Prints rows as they come; one of those below. */
-struct reporter {
-	const char *directory;
-	/* of text */
-	struct table *table;
-	struct json_writer json;
-	int (*begin)(struct reporter *reporter);
-	int (*row)(struct reporter *reporter, const struct row *row);
-	/* may be NULL */
-	void (*end)(struct reporter *reporter);
-};
+/* How often causes are counted. */
+#define COUNT_INTERVAL_NS (100 * NANOSECONDS_PER_MILLISECOND)
 
 struct watch {
 	const char *directory;
 	uint64_t interval_ns;
+	enum cause_kind by;
+	/* NULL without BY */
+	struct causes *causes;
 	int directory_fd;
 	struct interrupts interrupts;
 	uint64_t started_at;
-	struct reporter reporter;
+	struct output out;
+	/* without BY */
+	struct rows *rows;
 	/* what went to standard output did not all get there */
 	bool output_lost;
 	int status;
 };
 
-/* -- text -- */
+/* -- rows as they come -- */
 
-static const struct table_column row_columns[] = {
-	{ "Elapsed", 9, false },      { "Generation", 12, false }, { "Commits", 9, false },
-	{ "Commit time", 12, false }, { "Last", 9, false },	   { "Longest", 9, false },
+/* Between two readings. */
+struct watch_row {
+	uint64_t elapsed_ns;
+	struct commit_counters counters;
+	struct commit_change commits;
+	uint64_t last_ns;
+	uint64_t longest_ns;
 };
 
-static int begin_text(struct reporter *reporter)
+#define WATCH(member) offsetof(struct watch_row, member)
+
+static const struct field watch_fields[] = {
+	{ WATCH(elapsed_ns), FIELD_TIME, .key = "elapsed_ns", .title = "Elapsed" },
+	{ WATCH(counters.generation), FIELD_NUMBER, .key = "generation", .title = "Generation",
+	  .width = 12, .known = WATCH(counters.generation_known) },
+	{ WATCH(commits.count), FIELD_NUMBER, .key = "commits", .title = "Commits", .width = 9,
+	  .known = WATCH(commits.known) },
+	{ WATCH(commits.total_ns), FIELD_TIME, .key = "commit_ns", .title = "Commit time",
+	  .width = 12, .known = WATCH(commits.known) },
+	{ WATCH(last_ns), FIELD_TIME, .key = "last_commit_ns", .title = "Last",
+	  .known = WATCH(counters.stats_known) },
+	{ WATCH(longest_ns), FIELD_TIME, .key = "longest_commit_ns", .title = "Longest",
+	  .known = WATCH(counters.stats_known) },
+	{ 0 },
+};
+
+static void add_watched(struct watch *watch)
 {
-	return TABLE_NEW(&reporter->table, row_columns);
+	json_add_name(&watch->out.json, "path", watch->directory);
+	if (watch->by)
+		json_add_string(&watch->out.json, "by", cause_kind_name(watch->by));
 }
 
-static int print_row(struct reporter *reporter, const struct row *row)
+/* A line of JSON has one row; a document has an array of them. */
+static int begin_rows(struct watch *watch)
 {
-	const struct commit_counters *after = &row->after, *before = &row->before;
-	const uint64_t times[] = {
-		after->total_commit_ms - before->total_commit_ms,
-		after->last_commit_ms,
-		after->max_commit_ms,
-	};
-	struct table *table = reporter->table;
-	char text[UNITS_TEXT_SIZE];
+	struct json_writer *json = &watch->out.json;
 
-	table_begin_row(table);
-	table_cell(table, format_time(text, row->elapsed_ns));
-	if (after->generation_known)
-		table_number_cell(table, after->generation);
-	else
-		table_cell(table, "-");
-	snprintf(text, sizeof(text), "%" PRIu64, after->commits - before->commits);
-	table_cell(table, after->stats_known ? text : "-");
-	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
-		format_time(text, times[i] * NANOSECONDS_PER_MILLISECOND);
-		table_cell(table, after->stats_known ? text : "-");
+	if (watch->out.format == FORMAT_NDJSON) {
+		json_begin_results(json, stdout, JSON_LINES, "log-stats");
+	} else if (watch->out.format == FORMAT_JSON) {
+		json_begin(json, stdout, JSON_DOCUMENT);
+		json_begin_object(json, "log-stats");
+		add_watched(watch);
+		json_begin_array(json, "samples");
 	}
-	return table_flush(table);
+	return watch->by ? 0 : rows_new(&watch->rows, &watch->out, NULL, watch_fields, 0);
 }
 
-/* -- JSON -- */
-
-static int begin_json(struct reporter *reporter)
+static int print_row(struct watch *watch, const struct watch_row *row,
+		     const struct counter_delta *counter_delta)
 {
-	json_begin(&reporter->json, stdout, JSON_DOCUMENT);
-	json_begin_object(&reporter->json, "log-stats");
-	json_add_name(&reporter->json, "path", reporter->directory);
-	json_begin_array(&reporter->json, "samples");
-	return 0;
+	struct output *out = &watch->out;
+	int ret;
+
+	json_begin_result(&out->json);
+	if (out->format == FORMAT_NDJSON)
+		add_watched(watch);
+	record_members(out, watch_fields, row);
+	if (watch->causes)
+		ret = causes_report(watch->causes, row->elapsed_ns, out);
+	else
+		ret = rows_add(watch->rows, row);
+	rows_flush(watch->rows);
+	/* They would tear the table apart. */
+	if (watch->causes || out->format != FORMAT_TEXT)
+		counter_delta_report(counter_delta, out);
+	json_end_result(&out->json);
+	return ret;
 }
 
-static void json_known_ms(struct json_writer *json, const char *key, bool known, uint64_t count)
+static void end_rows(struct watch *watch)
 {
-	json_add_known_uint(json, key, known, count * NANOSECONDS_PER_MILLISECOND);
+	struct json_writer *json = &watch->out.json;
+
+	if (watch->out.format == FORMAT_NDJSON)
+		return;
+	json_end_array(json);
+	json_end_object(json);
+	json_end(json);
 }
-
-static void json_figures(struct json_writer *json, const struct row *row)
-{
-	const struct commit_counters *after = &row->after, *before = &row->before;
-	bool known = after->stats_known;
-
-	json_add_uint(json, "elapsed_ns", row->elapsed_ns);
-	json_add_known_uint(json, "generation", after->generation_known, after->generation);
-	json_add_known_uint(json, "commits", known, after->commits - before->commits);
-	json_known_ms(json, "commit_ns", known, after->total_commit_ms - before->total_commit_ms);
-	json_known_ms(json, "last_commit_ns", known, after->last_commit_ms);
-	json_known_ms(json, "longest_commit_ns", known, after->max_commit_ms);
-	counter_delta_report(&row->counter_delta, json);
-}
-
-static int json_row(struct reporter *reporter, const struct row *row)
-{
-	json_begin_object(&reporter->json, NULL);
-	json_figures(&reporter->json, row);
-	json_end_object(&reporter->json);
-	return 0;
-}
-
-static void end_json(struct reporter *reporter)
-{
-	json_end_array(&reporter->json);
-	json_end_object(&reporter->json);
-	json_end(&reporter->json);
-}
-
-/* -- lines of JSON: each row is a result -- */
-
-static int begin_lines(struct reporter *reporter)
-{
-	json_begin_results(&reporter->json, stdout, JSON_LINES, "log-stats");
-	return 0;
-}
-
-static int json_line(struct reporter *reporter, const struct row *row)
-{
-	json_begin_result(&reporter->json);
-	json_add_name(&reporter->json, "path", reporter->directory);
-	json_figures(&reporter->json, row);
-	json_end_result(&reporter->json);
-	return 0;
-}
-
-static const struct reporter text_reporter = { .begin = begin_text, .row = print_row };
-
-static const struct reporter json_reporters[] = {
-	[JSON_DOCUMENT] = { .begin = begin_json, .row = json_row, .end = end_json },
-	[JSON_LINES] = { .begin = begin_lines, .row = json_line },
-};
 
 /* -- watching -- */
 
-/* A signal ends the wait for whoever should read, and is then all that is to be said. */
 static void flush_output(struct watch *watch)
 {
-	int err;
-
-	if (standard_output_flush(&err) == 0)
+	if (standard_output_flush_held(&watch->interrupts) == 0)
 		return;
 	watch->output_lost = true;
-	if (interrupts_pending(&watch->interrupts))
-		return;
-	standard_output_complain(err);
 	watch->status = STATUS_ERROR;
 }
 
-static int report_row(struct watch *watch, struct row *row)
+/* COUNTERS are those before the row, and get those after it. */
+static int report_interval(struct watch *watch, struct commit_counters *counters,
+			   struct counter_delta *counter_delta)
 {
-	int ret = commit_counters_read(NULL, watch->directory_fd, &row->after);
+	struct watch_row row = { 0 };
+	int ret = commit_counters_read(NULL, watch->directory_fd, &row.counters);
 
 	if (ret < 0)
 		return ret;
-	counter_delta_end(&row->counter_delta);
-	row->elapsed_ns = monotonic_ns() - watch->started_at;
-	ret = watch->reporter.row(&watch->reporter, row);
-	row->before = row->after;
+	counter_delta_end(counter_delta);
+	row.elapsed_ns = monotonic_ns() - watch->started_at;
+	row.commits = commit_counters_change(counters, &row.counters);
+	row.last_ns = row.counters.last_commit_ms * NANOSECONDS_PER_MILLISECOND;
+	row.longest_ns = row.counters.max_commit_ms * NANOSECONDS_PER_MILLISECOND;
+	*counters = row.counters;
+	ret = print_row(watch, &row, counter_delta);
 	flush_output(watch);
 	return ret;
 }
 
-/* Returns 0 when it is interrupted, or a negative errno. */
-static int report_rows(struct watch *watch)
+/* Returns 0; or 1, and complains. */
+static int begin_causes(struct watch *watch)
 {
-	struct row row = { 0 };
+	int ret = causes_begin(&watch->causes, watch->by, watch->directory_fd);
+
+	if (ret == 0)
+		return 0;
+	watch->status = STATUS_ERROR;
+	if (ret == -EPERM || ret == -EACCES)
+		error("--by requires root: %s", strerror(-ret));
+	else if (ret == -EOPNOTSUPP)
+		error("--by requires tracepoints of btrfs, which this kernel does not have");
+	else if (ret == -ENOSYS)
+		error("--by requires libtracefs, without which this program was built");
+	else
+		error_path("cannot trace the file system of", watch->directory, ret);
+	return 1;
+}
+
+/* Returns 1 if a signal came before DUE, 0, or a negative errno. */
+static int wait_for_interval(struct watch *watch, uint64_t due)
+{
+	uint64_t now = monotonic_ns();
+	bool is_interrupted;
+	int ret = 0;
+
+	do {
+		uint64_t wait_ns = due > now ? due - now : 0;
+
+		if (watch->causes && wait_ns > COUNT_INTERVAL_NS)
+			wait_ns = COUNT_INTERVAL_NS;
+		is_interrupted = interrupts_sleep(&watch->interrupts, wait_ns);
+		if (watch->causes)
+			ret = causes_count(watch->causes);
+		now = monotonic_ns();
+	} while (ret == 0 && !is_interrupted && now < due);
+	return ret < 0 ? ret : is_interrupted;
+}
+
+/* Returns 0 when it is interrupted, or a negative errno. */
+static int report_intervals(struct watch *watch)
+{
+	bool is_interrupted = false;
+	struct counter_delta counter_delta = { 0 };
+	struct commit_counters counters;
 	int ret;
 
-	ret = commit_counters_read(NULL, watch->directory_fd, &row.before);
-	if (ret == 0 && !row.before.generation_known && !row.before.stats_known)
+	ret = commit_counters_read(NULL, watch->directory_fd, &counters);
+	if (ret == 0 && !counters.generation_known && !counters.stats_known)
 		ret = -EOPNOTSUPP;
+	if (ret == 0 && watch->by)
+		ret = begin_causes(watch);
 	watch->started_at = monotonic_ns();
-	for (uint64_t due = watch->started_at + watch->interval_ns; ret == 0 && !watch->output_lost;
-	     due += watch->interval_ns) {
+	for (uint64_t due = watch->started_at + watch->interval_ns;
+	     ret == 0 && !is_interrupted && !watch->output_lost; due += watch->interval_ns) {
 		uint64_t now = monotonic_ns();
 
 		/* After SIGSTOP, or a system that slept, one row is due and not one an interval. */
 		if (now > due + watch->interval_ns)
 			due = now;
-		counter_delta_begin(&row.counter_delta, watch->directory_fd);
-		if (interrupts_sleep(&watch->interrupts, due > now ? due - now : 0))
-			break;
-		ret = report_row(watch, &row);
+		counter_delta_begin(&counter_delta, watch->directory_fd);
+		ret = wait_for_interval(watch, due);
+		is_interrupted = ret > 0;
+		/* An interval that was interrupted has causes, too. */
+		if (ret == 0 || (ret > 0 && watch->causes))
+			ret = report_interval(watch, &counters, &counter_delta);
 	}
-	return ret;
+	return ret < 0 ? ret : 0;
 }
 
-/* Returns 0 or a negative errno, of which it has not complained. */
-static int report(struct watch *watch)
+/* Returns 0 or a negative errno, and reports no error. */
+static int watch_directory(struct watch *watch)
 {
 	int ret;
 
-	ret = watch->reporter.begin(&watch->reporter);
+	ret = begin_rows(watch);
 	if (ret < 0)
 		return ret;
 	watch->directory_fd = directory_open(watch->directory);
 	if (watch->directory_fd < 0)
 		watch->status = STATUS_ERROR;
 	else
-		ret = report_rows(watch);
+		ret = report_intervals(watch);
 	return ret;
 }
 
@@ -236,35 +246,36 @@ static bool is_expected_end(const struct watch *watch)
 	return !watch->output_lost && (signal == SIGINT || signal == SIGTERM);
 }
 
-static void run(struct watch *watch)
+static void watch_until_signal(struct watch *watch)
 {
-	int ret = report(watch);
+	int ret = watch_directory(watch);
 
 	if (ret < 0) {
 		error_path("cannot watch", watch->directory, ret);
 		watch->status = STATUS_ERROR;
 	}
-	if (watch->reporter.end && !watch->output_lost)
-		watch->reporter.end(&watch->reporter);
-	table_free(watch->reporter.table);
+	if (!watch->output_lost)
+		end_rows(watch);
+	rows_end(&watch->rows);
+	causes_end(&watch->causes);
 	close_fd(&watch->directory_fd);
 	flush_output(watch);
 }
 
-int log_stats_watch(const char *directory, uint64_t interval_ns,
+int log_stats_watch(const char *directory, uint64_t interval_ns, enum cause_kind by,
 		    const struct global_options *global)
 {
 	struct watch watch = {
 		.directory = directory,
 		.interval_ns = interval_ns,
+		.by = by,
 		.directory_fd = -1,
-		.reporter = global->json ? json_reporters[global->json_style] : text_reporter,
+		.out = output_of(global),
 		.status = STATUS_OK,
 	};
 
-	watch.reporter.directory = directory;
 	interrupts_hold(&watch.interrupts);
-	run(&watch);
+	watch_until_signal(&watch);
 	interrupts_pending(&watch.interrupts);
 	if (is_expected_end(&watch))
 		interrupts_forget(&watch.interrupts);

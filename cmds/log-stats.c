@@ -4,58 +4,57 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/descriptor-place.h"
-#include "base/interrupts.h"
-#include "base/latency.h"
-#include "base/new-file.h"
-#include "base/saturating-add.h"
-#include "base/trend.h"
 #include "commands.h"
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
+#include "fsync/fsync-exercise.h"
 #include "fsync/fsync-folder.h"
+#include "log-stats-disk.h"
 #include "log-stats-judge.h"
-#include "log-stats-metrics.h"
 #include "log-stats-plot.h"
-#include "log-stats-watch.h"
+#include "log-stats-causes.h"
+#include "num/latency.h"
+#include "num/trend.h"
+#include "path/descriptor-place.h"
+#include "path/new-file.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/interrupts.h"
 #include "ui/counter-delta.h"
 #include "ui/directory.h"
-#include "ui/histogram.h"
-#include "ui/json.h"
-#include "ui/leftover.h"
 #include "ui/message.h"
-#include "ui/new-file-error.h"
+#include "ui/plot.h"
+#include "ui/plugin.h"
 #include "ui/progress.h"
-#include "ui/quoted-name.h"
+#include "ui/record.h"
 #include "ui/standard-files.h"
-#include "ui/table.h"
 
 #define DEFAULT_FILES 10000
 #define DEFAULT_EVERY 100
+/* of the other workloads */
+#define DEFAULT_WRITES 1000
+#define DEFAULT_SIZE 4096
+#define WRITE_SIZE_MAX (64 << 20)
 #define FILES_MAX 100000000
 #define SECONDS_MAX 86400
-/* The growth is told for as many entries. */
+/* The growth is reported per this many entries. */
 #define GROWTH_STEP 1000
 
 /* -- options -- */
 
-struct arguments {
+struct log_options {
 	struct global_options *global;
 	const char *directory;
 	int directory_count;
-	uint64_t files;
-	/* 0: not said */
-	uint64_t every;
-	/* 0: not said */
-	uint64_t interval_ns;
-	bool commit_between;
+	/* what is not given is 0 */
+	struct fsync_plan plan;
 	bool watch;
+	enum cause_kind by;
 	const char *samples;
 	const char *plot;
 	bool check;
@@ -65,11 +64,15 @@ struct arguments {
 };
 
 enum {
-	OPTION_FILES = 0x2000,
+	OPTION_WORKLOAD = 0x2000,
+	OPTION_FILES,
 	OPTION_EVERY,
+	OPTION_SIZE,
+	OPTION_NOCOW,
 	OPTION_INTERVAL,
 	OPTION_COMMIT_BETWEEN,
 	OPTION_WATCH,
+	OPTION_BY,
 	OPTION_JSON_SAMPLES,
 	OPTION_PLOT,
 	OPTION_CHECK,
@@ -81,28 +84,30 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to do:", 1 },
-	{ "files", OPTION_FILES, "N", 0, "Make this many empty files (10000)", 1 },
-	{ "every", OPTION_EVERY, "N", 0, "Call fsync after every N files (100)", 1 },
+	{ "workload", OPTION_WORKLOAD, "WHAT", 0,
+	  "directory (default), append, overwrite or rename", 1 },
+	{ "files", OPTION_FILES, "N", 0, "Create N empty files (10000), or make N writes (1000)",
+	  1 },
+	{ "every", OPTION_EVERY, "N", 0, "Call fsync after every N files (100), or writes (1)", 1 },
+	{ "size", OPTION_SIZE, "SIZE", 0, "Size of a write, or of a renamed file (4K)", 1 },
+	{ "nocow", OPTION_NOCOW, NULL, 0, "Files with data are NOCOW", 1 },
 	{ "interval", OPTION_INTERVAL, "SECONDS", 0,
-	  "Sleep this long after each fsync; with --watch, between two rows (1)", 1 },
+	  "Sleep after each fsync; interval of --watch (1)", 1 },
 	{ "commit-between", OPTION_COMMIT_BETWEEN, NULL, 0,
-	  "Commit after each fsync, so that the next one is the first of its transaction", 1 },
-	{ "watch", OPTION_WATCH, NULL, 0,
-	  "Only report the commits of the file system, until interrupted", 1 },
+	  "Commit the transaction after each fsync", 1 },
+	{ "watch", OPTION_WATCH, NULL, 0, "Only report commits, until interrupted", 1 },
+	{ "by", OPTION_BY, "WHAT", 0,
+	  "With --watch: what causes fsyncs and commits, by process, directory or file", 1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
 	{ "json-samples", OPTION_JSON_SAMPLES, "FILE", 0,
-	  "Also write a line of JSON for each fsync to a new FILE", 2 },
-	{ "plot", OPTION_PLOT, "FILE", 0,
-	  "Also draw the time of each fsync, by gnuplot, into a new FILE in SVG", 2 },
-	{ "check", OPTION_CHECK, NULL, 0,
-	  "Exit with status 64 if the figure of --judge is above --max-ms", 2 },
+	  "Also write JSON lines of all fsyncs to new FILE", 2 },
+	{ "plot", OPTION_PLOT, "FILE", 0, "Also draw all fsyncs as SVG to new FILE (gnuplot)", 2 },
+	{ "check", OPTION_CHECK, NULL, 0, "Status 64 if the fsyncs are above --max-ms", 2 },
 	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit for --check", 2 },
-	{ "judge", OPTION_JUDGE, "FIGURE", 0,
-	  "p99 (the default), p95, p90, median, mean or max of the fsyncs", 2 },
-	{ "warning", OPTION_WARNING, "RANGE", 0,
-	  "With --format nagios: warn if the figure, in milliseconds, is outside of RANGE", 2 },
-	{ "critical", OPTION_CRITICAL, "RANGE", 0,
-	  "With --format nagios: critical if the figure is outside of RANGE", 2 },
+	{ "judge", OPTION_JUDGE, "FIGURE", 0, "p99 (default), p95, p90, median, mean or max", 2 },
+	{ "warning", OPTION_WARNING, "RANGE", 0, "With nagios: WARNING outside RANGE, in ms", 2 },
+	{ "critical", OPTION_CRITICAL, "RANGE", 0, "With nagios: CRITICAL outside RANGE, in ms",
+	  2 },
 	{ 0 },
 };
 
@@ -126,95 +131,120 @@ static error_t parse_time(const char *option, const char *text, uint64_t most, u
 	return 0;
 }
 
-static error_t check_watch(const struct arguments *arguments)
+static error_t check_rules(const struct log_options *arguments)
 {
-	if (!arguments->watch)
-		return 0;
-	if (arguments->global->metrics || arguments->global->format == FORMAT_NAGIOS) {
-		error("--watch prints text or JSON");
-		return EINVAL;
-	}
-	if (arguments->check || arguments->judge || arguments->limits.has_warning ||
-	    arguments->limits.has_critical || arguments->limits.max_ns || arguments->samples ||
-	    arguments->plot || arguments->commit_between || arguments->every || arguments->files) {
-		error("--watch can only be combined with --interval");
-		return EINVAL;
-	}
-	return 0;
-}
-
-static error_t check_limits(const struct arguments *arguments)
-{
+	const struct fsync_plan *plan = &arguments->plan;
 	const struct limits *limits = &arguments->limits;
 	bool nagios = arguments->global->format == FORMAT_NAGIOS;
+	bool has_ranges = limits->warning.text || limits->critical.text;
+	bool has_data = plan->workload != FSYNC_DIRECTORY;
+	bool has_exercise = has_data || plan->operations || plan->every || plan->size ||
+			    plan->nocow || plan->commits_between || arguments->samples ||
+			    arguments->plot;
+	bool is_judged = arguments->check || arguments->judge || limits->max_ns || has_ranges;
+	const struct option_rule rules[] = {
+		{ arguments->by && !arguments->watch, "--by requires --watch" },
+		{ arguments->watch && (arguments->global->metrics || nagios),
+		  "--watch supports only text and JSON" },
+		{ arguments->watch && (has_exercise || is_judged),
+		  "--watch can only be combined with --interval and --by" },
+		{ (plan->size || plan->nocow) && !has_data,
+		  "--size and --nocow require another --workload than directory" },
+		{ plan->every && plan->workload == FSYNC_RENAME,
+		  "--every cannot be combined with --workload rename" },
+		{ arguments->check && !limits->max_ns, "--check requires --max-ms" },
+		{ limits->max_ns && !arguments->check, "--max-ms requires --check" },
+		{ arguments->check && nagios,
+		  "--format nagios has --warning and --critical instead of --check" },
+		{ has_ranges && !nagios, "--warning and --critical require --format nagios" },
+		{ arguments->judge && !nagios && !arguments->check,
+		  "--judge requires --check or --format nagios" },
+		{ arguments->samples && strcmp(arguments->samples, "-") == 0,
+		  "--json-samples requires a file, because the report goes to standard output" },
+		{ 0 },
+	};
 
-	if (arguments->check != !!limits->max_ns) {
-		error("--check and --max-ms need each other");
-		return EINVAL;
-	}
-	if (nagios && arguments->check) {
-		error("--format nagios has --warning and --critical instead of --check");
-		return EINVAL;
-	}
-	if (!nagios && (limits->has_warning || limits->has_critical)) {
-		error("--warning and --critical need --format nagios");
-		return EINVAL;
-	}
-	if (arguments->judge && !nagios && !arguments->check) {
-		error("--judge needs --check or --format nagios");
-		return EINVAL;
-	}
-	return 0;
+	return check_option_rules(rules);
 }
 
-static error_t check_arguments(struct arguments *arguments, const struct argp_state *state)
+static error_t complete_plan(struct fsync_plan *plan)
+{
+	bool has_data = plan->workload != FSYNC_DIRECTORY;
+	uint64_t every = has_data ? 1 : DEFAULT_EVERY;
+
+	if (!plan->operations)
+		plan->operations = has_data ? DEFAULT_WRITES : DEFAULT_FILES;
+	if (!plan->every)
+		plan->every = plan->operations < every ? plan->operations : every;
+	if (has_data && !plan->size)
+		plan->size = DEFAULT_SIZE;
+	if (plan->every <= plan->operations)
+		return 0;
+	error("with --every %" PRIu64 " and --files %" PRIu64 " there is no fsync", plan->every,
+	      plan->operations);
+	return EINVAL;
+}
+
+static error_t parse_workload(const char *text, enum fsync_workload *ret_workload)
+{
+	for (enum fsync_workload workload = 0; workload < FSYNC_WORKLOADS; workload++)
+		if (strcmp(text, fsync_workload_name(workload)) == 0) {
+			*ret_workload = workload;
+			return 0;
+		}
+	error_value("invalid value for --workload:", text,
+		    " (expected directory, append, overwrite or rename)");
+	return EINVAL;
+}
+
+static error_t parse_write_size(const char *text, uint64_t *ret_size)
+{
+	if (parse_size(text, ret_size) == 0 && *ret_size && *ret_size <= WRITE_SIZE_MAX)
+		return 0;
+	error_value("invalid value for --size:", text, " (expected 1 to 64M)");
+	return EINVAL;
+}
+
+static error_t check_arguments(struct log_options *arguments, const struct argp_state *state)
 {
 	if (arguments->global->done)
 		return 0;
 	if (expect_one_argument(state, arguments->directory_count))
 		return EINVAL;
-	if (check_watch(arguments))
+	if (check_rules(arguments))
 		return EINVAL;
-	if (check_limits(arguments))
-		return EINVAL;
-	if (arguments->samples && strcmp(arguments->samples, "-") == 0) {
-		error("--json-samples needs a file, because the report goes to standard output");
-		return EINVAL;
-	}
-
-	if (arguments->watch && !arguments->interval_ns)
-		arguments->interval_ns = NANOSECONDS_PER_SECOND;
-	if (!arguments->files)
-		arguments->files = DEFAULT_FILES;
-	if (!arguments->every)
-		arguments->every = arguments->files < DEFAULT_EVERY ? arguments->files :
-								      DEFAULT_EVERY;
-	if (arguments->every > arguments->files) {
-		error("with --every %" PRIu64 " and --files %" PRIu64 " there is no fsync",
-		      arguments->every, arguments->files);
-		return EINVAL;
-	}
-	return 0;
+	if (arguments->watch && !arguments->plan.pause_ns)
+		arguments->plan.pause_ns = NANOSECONDS_PER_SECOND;
+	return complete_plan(&arguments->plan);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_log_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct log_options *arguments = state->input;
 
 	switch (key) {
+	case OPTION_WORKLOAD:
+		return parse_workload(text, &arguments->plan.workload);
+	case OPTION_SIZE:
+		return parse_write_size(text, &arguments->plan.size);
+	case OPTION_NOCOW:
+		arguments->plan.nocow = true;
+		return 0;
 	case OPTION_FILES:
-		return parse_count("--files", text, FILES_MAX, &arguments->files);
+		return parse_count("--files", text, FILES_MAX, &arguments->plan.operations);
 	case OPTION_EVERY:
-		return parse_count("--every", text, FILES_MAX, &arguments->every);
+		return parse_count("--every", text, FILES_MAX, &arguments->plan.every);
 	case OPTION_INTERVAL:
 		return parse_time("--interval", text, SECONDS_MAX, NANOSECONDS_PER_SECOND,
-				  &arguments->interval_ns);
+				  &arguments->plan.pause_ns);
 	case OPTION_COMMIT_BETWEEN:
-		arguments->commit_between = true;
+		arguments->plan.commits_between = true;
 		return 0;
 	case OPTION_WATCH:
 		arguments->watch = true;
 		return 0;
+	case OPTION_BY:
+		return cause_kind_parse(text, &arguments->by);
 	case OPTION_JSON_SAMPLES:
 		arguments->samples = text;
 		return 0;
@@ -231,9 +261,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->judge = true;
 		return limits_parse_judged(&arguments->limits, text);
 	case OPTION_WARNING:
-		return limits_parse_warning(&arguments->limits, text);
+		return limits_parse_range("--warning", text, &arguments->limits.warning);
 	case OPTION_CRITICAL:
-		return limits_parse_critical(&arguments->limits, text);
+		return limits_parse_range("--critical", text, &arguments->limits.critical);
 	case ARGP_KEY_ARG:
 		arguments->directory = text;
 		arguments->directory_count++;
@@ -250,65 +280,54 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
+	.parser = parse_log_option,
 	.children = global_argp_children,
 	.args_doc = "DIR",
-	.doc = "Show how long fsyncs of a growing directory on btrfs take, and whether they "
-	       "wrote the log or committed the whole transaction.\vThe files are made in a new "
-	       "folder in DIR, and removed at the end, even after Ctrl-C and after errors. The "
-	       "only permission needed is to write in DIR.",
+	.doc = "Show how long fsyncs of a growing directory on btrfs take, or of another workload, "
+	       "and whether they wrote the log or committed the whole transaction.\vThe files are created in a new "
+	       "folder in DIR, and removed at the end, also after Ctrl-C and errors. Requires "
+	       "only write permission in DIR.",
 };
 
 /* -- the whole run -- */
 
-/* The fsyncs of one kind. */
-struct kind_sums {
-	uint64_t count;
-	uint64_t total_ns;
-	uint64_t max_ns;
-};
-
-struct run {
-	const struct arguments *arguments;
+struct fsync_run {
+	const struct log_options *arguments;
+	const char *path;
+	const char *workload;
+	/* of the workload */
+	bool has_data;
 	struct interrupts interrupts;
 	int directory_fd;
-	struct fsync_folder folder;
 	/* each fsync as it comes; without a stream where nobody asks for it */
 	struct new_file samples;
 	struct log_stats_plot plot;
-	struct latency latency;
-	struct trend trend;
-	struct kind_sums kinds[FSYNC_KINDS];
-	struct generation_offset generation_offset;
-	/* before the first file and after the last fsync */
-	struct commit_counters begin;
-	struct commit_counters end;
+	struct fsync_exercise exercise;
+	struct disk_measure disk;
 	struct counter_delta counter_delta;
-	uint64_t started_at;
-	uint64_t elapsed_ns;
-	struct json_writer json;
+	struct output out;
 	/* the first error, which has been reported */
 	int error;
 	int status;
 };
 
-static void note_failure(struct run *run, int err)
+static void note_failure(struct fsync_run *run, int err)
 {
 	if (!run->error)
 		run->error = err;
 	run->status = STATUS_ERROR;
 }
 
-static void failed(struct run *run, const char *action, const char *path, int err)
+static void run_failed(struct fsync_run *run, const char *action, const char *path, int err)
 {
 	error_path(action, path, err);
 	note_failure(run, err);
 }
 
 /* For messages. Returns NULL if there is no memory. */
-static char *folder_path(const struct run *run, const struct fsync_folder *folder)
+static char *folder_path(const struct fsync_run *run, const struct fsync_folder *folder)
 {
-	const char *directory = run->arguments->directory;
+	const char *directory = run->path;
 	size_t length = strlen(directory);
 	char *path;
 
@@ -318,18 +337,18 @@ static char *folder_path(const struct run *run, const struct fsync_folder *folde
 	return path;
 }
 
-static void folder_failed(struct run *run, const char *action, const struct fsync_folder *folder,
-			  int err)
+static void folder_failed(struct fsync_run *run, const char *action,
+			  const struct fsync_folder *folder, int err)
 {
 	CLEANUP_FREE char *path = folder_path(run, folder);
 
-	failed(run, action, path ? path : folder->name, err);
+	run_failed(run, action, path ? path : folder->name, err);
 }
 
 /* Returns 0; or -1, and complains. */
-static int find_directory(struct run *run)
+static int find_directory(struct fsync_run *run)
 {
-	int fd = directory_open_to_write(run->arguments->directory);
+	int fd = directory_open_to_write(run->path);
 
 	if (fd < 0) {
 		/* What it is not has no errno to be reported. */
@@ -342,23 +361,18 @@ static int find_directory(struct run *run)
 
 /* -- removing -- */
 
-/* Where it was moved meanwhile, that is all that is known about it. */
-static void removal_failed(struct run *run, const struct fsync_folder *folder, int err)
+static void finish_removal(struct fsync_run *run, const struct fsync_folder *folder, int ret)
 {
-	CLEANUP_FREE char *path = folder_path(run, folder);
 	struct descriptor_place place;
 
-	failed(run, "cannot remove", path ? path : folder->name, err);
-	if (descriptor_place_of(folder->fd, &place) == 0)
-		complain_of_leftover("it", &place);
-}
-
-static void finish_removal(struct run *run, const struct fsync_folder *folder, int ret)
-{
-	if (ret == -ENOTEMPTY)
-		folder_failed(run, "something that is not ours is left in", folder, 0);
-	else if (ret < 0)
-		removal_failed(run, folder, ret);
+	if (ret == -ENOTEMPTY) {
+		folder_failed(run, "unknown files remain in", folder, 0);
+	} else if (ret < 0) {
+		folder_failed(run, "cannot remove", folder, ret);
+		/* It may have been moved. */
+		if (descriptor_place_of(folder->fd, &place) == 0)
+			leftover_error("it", &place);
+	}
 }
 
 static int remove_files(struct fsync_folder *folder)
@@ -375,7 +389,7 @@ static int remove_files(struct fsync_folder *folder)
 	return ret;
 }
 
-static void remove_folder(struct run *run, struct fsync_folder *folder)
+static void clear_folder(struct fsync_run *run, struct fsync_folder *folder)
 {
 	int ret = remove_files(folder);
 
@@ -385,35 +399,26 @@ static void remove_folder(struct run *run, struct fsync_folder *folder)
 	finish_removal(run, folder, ret);
 }
 
-static void tell_of_left(const struct run *run, const struct fsync_folder *folder, const char *what)
-{
-	CLEANUP_FREE char *path = folder_path(run, folder);
-
-	warning_path(what, path ? path : folder->name, 0);
-}
-
 static int remove_left(void *data, struct fsync_folder *folder, enum fsync_folder_finding finding)
 {
-	struct run *run = data;
+	static const char *const warnings[] = {
+		[FSYNC_FOLDER_LEFT] = "removing the folder of a killed run:",
+		[FSYNC_FOLDER_DOUBTFUL] = "not removed, because it may not be from a killed run:",
+		[FSYNC_FOLDER_IN_USE] = "not removed, because another run is using it:",
+	};
+	struct fsync_run *run = data;
+	CLEANUP_FREE char *path = folder_path(run, folder);
 	uint64_t removed = 0;
 	int ret;
 
-	if (finding == FSYNC_FOLDER_IN_USE) {
-		tell_of_left(run, folder,
-			     "left alone, since a run that has not ended yet uses it:");
+	warning_path(warnings[finding], path ? path : folder->name, 0);
+	if (finding != FSYNC_FOLDER_LEFT)
 		return 0;
-	}
-	if (finding == FSYNC_FOLDER_DOUBTFUL) {
-		tell_of_left(run, folder,
-			     "left alone, since it is not certain "
-			     "that a run that was killed made it:");
-		return 0;
-	}
-	tell_of_left(run, folder, "removing what a run that was killed has left:");
 	while ((ret = fsync_folder_remove_next(folder)) > 0) {
 		removed++;
 		if (progress_due())
-			progress_show("removing what was left behind: %" PRIu64 " files", removed);
+			progress_show("removing the folder of a killed run: %" PRIu64 " files",
+				      removed);
 		/* The next run goes on. */
 		if (interrupts_pending(&run->interrupts))
 			return -EINTR;
@@ -422,417 +427,397 @@ static int remove_left(void *data, struct fsync_folder *folder, enum fsync_folde
 	return 0;
 }
 
-static void remove_all_left(struct run *run)
+static void remove_all_left(struct fsync_run *run)
 {
 	int ret = fsync_folder_each_left(run->directory_fd, remove_left, run);
 
 	/* Where it is not readable, nobody can see what is left. */
 	if (ret < 0 && ret != -EACCES && ret != -EINTR)
-		failed(run, "cannot read", run->arguments->directory, ret);
+		run_failed(run, "cannot read", run->path, ret);
 }
 
 /* -- measuring -- */
 
-static void write_sample(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
+static void keep_sample(struct fsync_run *run, const struct fsync_sample *sample)
 {
-	if (!run->samples.stream)
-		return;
-	new_file_print(&run->samples,
-		       "{\"entries\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"kind\": \"%s\"}\n",
-		       run->folder.file_count, nanoseconds, fsync_kind_name(kind));
+	log_stats_plot_add(&run->plot, sample->kind, sample->operations, sample->duration_ns);
+	if (run->samples.stream)
+		new_file_print(&run->samples,
+			       "{\"entries\": %" PRIu64 ", \"ns\": %" PRIu64
+			       ", \"kind\": \"%s\"}\n",
+			       sample->operations, sample->duration_ns,
+			       fsync_kind_name(sample->kind));
 }
 
-static void record(struct run *run, uint64_t nanoseconds, enum fsync_kind kind)
+static void show_exercise(const struct fsync_exercise *exercise)
 {
-	struct kind_sums *sums = &run->kinds[kind];
-
-	latency_record(&run->latency, nanoseconds);
-	trend_record(&run->trend, run->folder.file_count, nanoseconds);
-	sums->count++;
-	sums->total_ns = saturating_add(sums->total_ns, nanoseconds);
-	if (nanoseconds > sums->max_ns)
-		sums->max_ns = nanoseconds;
-	write_sample(run, nanoseconds, kind);
-	log_stats_plot_add(&run->plot, kind, run->folder.file_count, nanoseconds);
-}
-
-/* Returns 0 or a negative errno, and complains. */
-static int add_file(struct run *run)
-{
-	int ret = fsync_folder_add(&run->folder);
-
-	if (ret < 0)
-		folder_failed(run, "cannot create a file in", &run->folder, ret);
-	return ret;
-}
-
-/* Makes sure that a transaction is running, and says which. COUNTERS were read before that. */
-static int touch(struct run *run, struct commit_counters *counters)
-{
-	int ret;
-
-	counters->generation_known = false;
-	ret = fsync_folder_touch(&run->folder);
-	if (ret == 0)
-		ret = commit_counters_read_generation(run->folder.fd, counters);
-	generation_offset_learn(&run->generation_offset, counters);
-	return ret;
-}
-
-/* What happens between the last file and the fsync must take no time. */
-static int sync_folder(struct run *run, struct fsync_evidence *evidence)
-{
-	int fd = run->folder.fd;
-	int ret;
-
-	ret = commit_counters_read_generation(fd, &evidence->before);
-	if (ret == 0)
-		ret = fsync_folder_sync(&run->folder, &evidence->duration_ns);
-	if (ret == 0)
-		ret = commit_counters_read(NULL, fd, &evidence->after);
-	if (ret < 0)
-		folder_failed(run, "cannot fsync", &run->folder, ret);
-	return ret;
-}
-
-/* One more file, and the fsync. Returns 0 or a negative errno, and complains. */
-static int measure(struct run *run)
-{
-	struct fsync_evidence evidence = { 0 };
-	int ret;
-
-	ret = commit_counters_read(NULL, run->folder.fd, &evidence.before);
-	if (ret < 0) {
-		folder_failed(run, "cannot examine", &run->folder, ret);
-		return ret;
-	}
-	ret = add_file(run);
-	if (ret == 0)
-		ret = sync_folder(run, &evidence);
-	if (ret < 0)
-		return ret;
-
-	generation_offset_learn(&run->generation_offset, &evidence.before);
-	evidence.later = evidence.after;
-	/* If that fails, its reason is found at the next file, too. */
-	touch(run, &evidence.later);
-	record(run, evidence.duration_ns, fsync_kind_of(&evidence, &run->generation_offset));
-	return 0;
-}
-
-/* Before the next files. Returns 0 or a negative errno, and complains. */
-static int wait_for_next(struct run *run)
-{
-	const struct arguments *arguments = run->arguments;
-	int ret = 0;
-
-	if (run->folder.file_count + arguments->every > arguments->files)
-		return 0;
-	if (arguments->commit_between)
-		ret = filesystem_commit(run->folder.fd);
-	if (ret < 0)
-		folder_failed(run, "cannot commit the file system of", &run->folder, ret);
-	else if (arguments->interval_ns)
-		interrupts_sleep(&run->interrupts, arguments->interval_ns);
-	return ret;
-}
-
-static void show_measuring(const struct run *run)
-{
-	uint64_t done = run->folder.file_count, total = run->arguments->files;
+	uint64_t done = exercise->done, total = exercise->plan.operations;
 	uint64_t left;
 
 	if (!progress_due())
 		return;
-	left = (monotonic_ns() - run->started_at) / NANOSECONDS_PER_SECOND * (total - done) /
+	left = (monotonic_ns() - exercise->started_at) / NANOSECONDS_PER_SECOND * (total - done) /
 	       (done ? done : 1);
-	progress_show("%" PRIu64 " of %" PRIu64 " files, %" PRIu64 " fsyncs, %" PRIu64 ":%02" PRIu64
+	progress_show("%" PRIu64 " of %" PRIu64 " %s, %" PRIu64 " fsyncs, %" PRIu64 ":%02" PRIu64
 		      ":%02" PRIu64 " left",
-		      done, total, run->latency.count, left / 3600, left / 60 % 60, left % 60);
+		      done, total, fsync_workload_operations(exercise->plan.workload),
+		      exercise->latency.count, left / 3600, left / 60 % 60, left % 60);
 }
 
-static void fill_folder(struct run *run)
+static void step_failed(struct fsync_run *run, int err)
 {
-	const struct arguments *arguments = run->arguments;
-	const uint64_t *file_count = &run->folder.file_count;
+	static const char *const actions[] = {
+		[FSYNC_STEP_EXAMINE] = "cannot examine",
+		[FSYNC_STEP_CREATE] = "cannot create a file in",
+		[FSYNC_STEP_WRITE] = "cannot write to a file in",
+		[FSYNC_STEP_RENAME] = "cannot rename a file in",
+		[FSYNC_STEP_SYNC] = "cannot fsync",
+		[FSYNC_STEP_COMMIT] = "cannot commit the file system of",
+	};
+
+	folder_failed(run, actions[run->exercise.step], &run->exercise.folder, err);
+}
+
+static void fill_folder(struct fsync_run *run)
+{
+	struct fsync_exercise *exercise = &run->exercise;
+	struct fsync_sample sample;
 	int ret = 0;
 
-	while (ret == 0 && *file_count < arguments->files &&
+	while (ret >= 0 && !fsync_exercise_is_done(exercise) &&
 	       !interrupts_pending(&run->interrupts)) {
-		if ((*file_count + 1) % arguments->every == 0) {
-			ret = measure(run);
-			if (ret == 0)
-				ret = wait_for_next(run);
-		} else {
-			ret = add_file(run);
+		ret = fsync_exercise_next(exercise, &sample);
+		if (ret > 0) {
+			keep_sample(run, &sample);
+			disk_measure_next(&run->disk, exercise);
+			ret = fsync_exercise_pause(exercise, &run->interrupts);
 		}
-		show_measuring(run);
+		if (ret < 0)
+			step_failed(run, ret);
+		show_exercise(exercise);
 	}
 }
 
-/* Some monitoring programs take what comes on standard error for a failure. */
-static void announce(const struct run *run)
+/* Some monitoring programs take output on standard error for a failure. */
+static void announce_files(const struct fsync_run *run)
 {
-	const struct arguments *arguments = run->arguments;
-	CLEANUP_FREE char *path = folder_path(run, &run->folder);
+	CLEANUP_FREE char *path = folder_path(run, &run->exercise.folder);
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
+	const struct fsync_plan *plan = &run->exercise.plan;
 
-	if (arguments->global->format == FORMAT_NAGIOS)
+	if (run->out.format == FORMAT_NAGIOS)
 		return;
-	warning("making %" PRIu64
-		" temporary empty files in %s, with an fsync after every %" PRIu64,
-		arguments->files, quoted, arguments->every);
+	if (plan->workload == FSYNC_DIRECTORY)
+		warning("creating %" PRIu64
+			" temporary empty files in %s, with an fsync after every %" PRIu64,
+			plan->operations, quoted, plan->every);
+	else
+		warning("writing %" PRIu64 " times to a temporary file in %s, with an fsync after "
+			"every %" PRIu64,
+			plan->operations, quoted, plan->every);
 }
 
-static void warn_of_unknown(const struct run *run)
+static void warn_of_unknown(const struct commit_counters *counters)
 {
-	if (!run->begin.generation_known)
+	if (!counters->generation_known)
 		warning("the kernel does not report its generation (Linux 5.9 and later do): "
 			"every fsync is counted as uncertain");
-	else if (!run->begin.stats_known)
+	else if (!counters->stats_known)
 		warning("there is no commit_stats in sysfs (Linux 6.0 and later have it): "
 			"full commits are counted as uncertain");
 }
 
 /* Returns 0 or a negative errno, and complains. */
-static int make_folder(struct run *run)
+static int begin_folder(struct fsync_run *run)
 {
 	struct fsync_folder left = { 0 };
 	int ret;
 
-	ret = fsync_folder_new(run->directory_fd, &run->folder, left.name);
+	ret = fsync_folder_new(run->directory_fd, &run->exercise.folder, left.name);
 	if (ret < 0)
-		failed(run, "cannot make a folder in", run->arguments->directory, ret);
+		run_failed(run, "cannot create a folder in", run->path, ret);
 	if (ret < 0 && *left.name)
-		folder_failed(run, "what was made may be left behind:", &left, 0);
+		folder_failed(run, "the new folder may remain:", &left, 0);
 	return ret;
 }
 
-static void exercise(struct run *run)
+static void exercise_folder(struct fsync_run *run)
 {
-	const char *path = run->arguments->directory;
+	struct fsync_exercise *exercise = &run->exercise;
 	int ret;
 
-	if (make_folder(run) < 0)
+	if (begin_folder(run) < 0)
 		return;
-	announce(run);
-	ret = commit_counters_read(NULL, run->folder.fd, &run->begin);
+	announce_files(run);
+	if (run->out.format != FORMAT_NAGIOS && !run->arguments->check)
+		disk_measure_begin(&run->disk, exercise);
+	ret = fsync_exercise_prepare(exercise, &run->interrupts);
 	if (ret < 0) {
-		failed(run, "cannot examine", path, ret);
+		step_failed(run, ret);
+	} else if ((ret = fsync_exercise_begin(exercise)) < 0) {
+		run_failed(run, "cannot examine", run->path, ret);
 	} else {
-		warn_of_unknown(run);
-		touch(run, &run->begin);
-		run->started_at = monotonic_ns();
-		counter_delta_begin(&run->counter_delta, run->folder.fd);
+		warn_of_unknown(&exercise->begin);
+		counter_delta_begin(&run->counter_delta, exercise->folder.fd);
 		fill_folder(run);
 		counter_delta_end(&run->counter_delta);
-		run->elapsed_ns = monotonic_ns() - run->started_at;
-		commit_counters_read(NULL, run->folder.fd, &run->end);
+		fsync_exercise_end(exercise);
 	}
-	remove_folder(run, &run->folder);
-	fsync_folder_close(&run->folder);
+	disk_measure_end(&run->disk);
+	fsync_exercise_free(exercise);
+	clear_folder(run, &exercise->folder);
+	fsync_folder_close(&exercise->folder);
 }
 
-/* -- text -- */
+/* -- the report -- */
 
-static const struct table_column kind_columns[] = {
-	{ "Commit", 10, true }, { "Fsyncs", 10, false }, { "Total", 9, false },
-	{ "Mean", 9, false },	{ "Max", 9, false },
+static const struct metric fsync_metric = { "btrfs_fastpath_fsync_seconds", METRIC_HISTOGRAM,
+					    "seconds", "How long the fsyncs of one run took." };
+static const struct metric kinds_metric = {
+	"btrfs_fastpath_fsyncs", METRIC_GAUGE, NULL,
+	"Fsyncs of this run that wrote the log, or committed the whole transaction."
 };
 
-static void print_kind(struct table *table, const struct kind_sums *sums, enum fsync_kind kind)
-{
-	char text[UNITS_TEXT_SIZE];
+#define RUN(member) offsetof(struct fsync_run, member)
 
-	table_begin_row(table);
-	table_cell(table, fsync_kind_name(kind));
-	table_number_cell(table, sums->count);
-	table_cell(table, sums->count ? format_time(text, sums->total_ns) : "-");
-	table_cell(table, sums->count ? format_time(text, sums->total_ns / sums->count) : "-");
-	table_cell(table, sums->count ? format_time(text, sums->max_ns) : "-");
+static const struct field plan_fields[] = {
+	{ RUN(path), FIELD_PATH, .key = "path" },
+	{ RUN(workload), FIELD_TEXT, .key = "workload" },
+	{ RUN(exercise.done), FIELD_NUMBER, .key = "files" },
+	{ RUN(exercise.plan.every), FIELD_NUMBER, .key = "every" },
+	{ RUN(exercise.plan.size), FIELD_SIZE, .key = "write_bytes", .known = RUN(has_data) },
+	{ RUN(exercise.latency.count), FIELD_NUMBER, .key = "fsyncs" },
+	{ RUN(exercise.kinds[FSYNC_LOG].count), FIELD_NUMBER, .key = "log_commits" },
+	{ RUN(exercise.kinds[FSYNC_FULL].count), FIELD_NUMBER, .key = "full_commits" },
+	{ RUN(exercise.kinds[FSYNC_UNCERTAIN].count), FIELD_NUMBER, .key = "uncertain" },
+	{ 0 },
+};
+
+static void report_plan(struct fsync_run *run)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(run->path);
+	const struct fsync_exercise *exercise = &run->exercise;
+	char size[UNITS_TEXT_SIZE];
+
+	record_members(&run->out, plan_fields, run);
+	json_add_bool(&run->out.json, "nocow", exercise->plan.nocow);
+	record_say(&run->out, "Directory: %s\n", quoted);
+	if (run->has_data)
+		record_say(&run->out, "Workload: %s, %s of %s%s\n", run->workload,
+			   fsync_workload_operations(exercise->plan.workload),
+			   format_size(size, exercise->plan.size, run->out.sizes),
+			   exercise->plan.nocow ? ", NOCOW" : "");
+	record_say(&run->out, "%s: %" PRIu64,
+		   fsync_workload_makes_files(exercise->plan.workload) ? "Files" : "Writes",
+		   exercise->done);
+	if (!fsync_exercise_is_done(exercise))
+		record_say(&run->out, " of %" PRIu64, exercise->plan.operations);
+	record_say(&run->out, ", an fsync after every %" PRIu64 "\n", exercise->plan.every);
 }
 
-static int print_kinds(const struct run *run)
-{
-	CLEANUP(table_freep) struct table *table = NULL;
-	int ret;
+struct kind_row {
+	const char *path;
+	/* NULL: directory */
+	const char *workload;
+	const char *name;
+	struct fsync_kind_sums sums;
+	uint64_t mean_ns;
+	bool has_fsyncs;
+};
 
-	ret = TABLE_NEW(&table, kind_columns);
-	if (ret < 0)
-		return ret;
-	for (int kind = 0; kind < FSYNC_KINDS; kind++)
-		print_kind(table, &run->kinds[kind], kind);
-	return table_finish(table);
+#define KIND(member) offsetof(struct kind_row, member)
+
+static const struct field kind_fields[] = {
+	{ KIND(path), FIELD_PATH, .label.name = "path" },
+	{ KIND(workload), FIELD_TEXT, .label.name = "workload" },
+	{ KIND(name), FIELD_TEXT, .title = "Commit", .label.name = "commit" },
+	{ KIND(sums.count), FIELD_NUMBER, .key = "count", .title = "Fsyncs", .width = 10,
+	  .metric = &kinds_metric },
+	{ KIND(sums.total_ns), FIELD_TIME, .title = "Total", .known = KIND(has_fsyncs) },
+	{ KIND(mean_ns), FIELD_TIME, .title = "Mean", .known = KIND(has_fsyncs) },
+	{ KIND(sums.max_ns), FIELD_TIME, .title = "Max", .known = KIND(has_fsyncs) },
+	/* JSON has 0 without an fsync */
+	{ KIND(sums.total_ns), FIELD_TIME, .key = "total_ns" },
+	{ KIND(sums.max_ns), FIELD_TIME, .key = "max_ns" },
+	{ 0 },
+};
+
+static int report_kinds(struct fsync_run *run)
+{
+	struct output *out = &run->out;
+	struct rows *rows = NULL;
+	int ret = 0, ended;
+
+	json_begin_object(&out->json, "commit_kinds");
+	for (int kind = 0; kind < FSYNC_KINDS && ret == 0; kind++) {
+		const struct fsync_kind_sums *sums = &run->exercise.kinds[kind];
+		const struct kind_row row = {
+			.path = run->path,
+			.workload = run->has_data ? run->workload : NULL,
+			.name = fsync_kind_name(kind),
+			.sums = *sums,
+			.mean_ns = sums->count ? sums->total_ns / sums->count : 0,
+			.has_fsyncs = sums->count,
+		};
+
+		record_object(out, row.name, kind_fields, &row);
+		record_samples(out, kind_fields, &row);
+		ret = rows_begin_or_add(&rows, out, kind_fields, 0, &row);
+	}
+	json_end_object(&out->json);
+	ended = rows_end(&rows);
+	return ret < 0 ? ret : ended;
 }
 
-static void print_figures(const struct run *run)
+struct latency_row {
+	struct latency_figures figures;
+	uint64_t deviation;
+	uint64_t p90;
+	uint64_t p95;
+	bool has_deviation;
+	bool has_p90;
+	bool has_p95;
+	bool has_p99;
+};
+
+#define LATENCY(member) offsetof(struct latency_row, member)
+
+static const struct field latency_fields[] = {
+	{ LATENCY(figures.min), FIELD_TIME, .key = "min" },
+	{ LATENCY(figures.mean), FIELD_TIME, .key = "mean" },
+	{ LATENCY(figures.p50), FIELD_TIME, .key = "median" },
+	{ LATENCY(deviation), FIELD_TIME, .key = "stddev", .known = LATENCY(has_deviation) },
+	{ LATENCY(p90), FIELD_TIME, .key = "p90", .known = LATENCY(has_p90) },
+	{ LATENCY(p95), FIELD_TIME, .key = "p95", .known = LATENCY(has_p95) },
+	{ LATENCY(figures.p99), FIELD_TIME, .key = "p99", .known = LATENCY(has_p99) },
+	{ LATENCY(figures.max), FIELD_TIME, .key = "max" },
+	{ LATENCY(figures.total), FIELD_TIME, .key = "total" },
+	{ 0 },
+};
+
+static struct latency_row latency_row_of(const struct fsync_exercise *exercise)
 {
-	const struct latency *latency = &run->latency;
+	const struct latency *latency = &exercise->latency;
+
+	return (struct latency_row){
+		.figures = latency_figures_of(latency),
+		.deviation = trend_deviation(&exercise->trend),
+		.p90 = latency_percentile(latency, 90),
+		.p95 = latency_percentile(latency, 95),
+		.has_deviation = latency->count > 1,
+		.has_p90 = latency_has_percentile(latency->count, 90),
+		.has_p95 = latency_has_percentile(latency->count, 95),
+		.has_p99 = latency_has_percentile(latency->count, 99),
+	};
+}
+
+static const char *format_known(char text[UNITS_TEXT_SIZE], bool known, uint64_t nanoseconds)
+{
+	return known ? format_time(text, nanoseconds) : "-";
+}
+
+static void report_latency(struct output *out, const struct fsync_exercise *exercise)
+{
+	const struct latency_row row = latency_row_of(exercise);
+	const struct latency_figures *figures = &row.figures;
 	char a[UNITS_TEXT_SIZE], b[UNITS_TEXT_SIZE], c[UNITS_TEXT_SIZE];
 	char d[UNITS_TEXT_SIZE], e[UNITS_TEXT_SIZE];
 
-	printf("Range: %s - %s; Mean: %s; Median: %s; Stddev: %s\n", format_time(a, latency->min),
-	       format_time(b, latency->max), format_time(c, latency->total / latency->count),
-	       format_time(d, latency_percentile(latency, 50)),
-	       format_time(e, trend_deviation(&run->trend)));
-	printf("Percentiles: 90th: %s; 95th: %s; 99th: %s\n",
-	       format_time(a, latency_percentile(latency, 90)),
-	       format_time(b, latency_percentile(latency, 95)),
-	       format_time(c, latency_percentile(latency, 99)));
+	record_object(out, "latency_ns", latency_fields, figures->calls ? &row : NULL);
+	record_say(out, "Range: %s - %s; Mean: %s; Median: %s; Stddev: %s\n",
+		   format_time(a, figures->min), format_time(b, figures->max),
+		   format_time(c, figures->mean), format_time(d, figures->p50),
+		   format_known(e, row.has_deviation, row.deviation));
+	record_say(out, "Percentiles: 90th: %s; 95th: %s; 99th: %s\n",
+		   format_known(a, row.has_p90, row.p90), format_known(b, row.has_p95, row.p95),
+		   format_known(c, row.has_p99, figures->p99));
 }
 
-/* A few slow fsyncs can make the tenths and the line through all of them contradict each other. */
-static void print_growth(const struct run *run)
+static void report_slope(struct output *out, const struct trend *trend, const char *operations)
 {
-	uint64_t first_ns = trend_first_tenth(&run->trend), last_ns = trend_last_tenth(&run->trend);
-	int64_t slope = trend_slope(&run->trend, GROWTH_STEP);
-	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE], step[UNITS_TEXT_SIZE];
-
-	printf("Growth: %s in the first tenth, %s in the last; ", format_time(first, first_ns),
-	       format_time(last, last_ns));
-	if ((slope > 0) == (last_ns > first_ns))
-		printf("%s%s a %d files\n", slope < 0 ? "-" : "+",
-		       format_time(step, slope < 0 ? -(uint64_t)slope : (uint64_t)slope),
-		       GROWTH_STEP);
-	else
-		puts("no clear growth");
-}
-
-static uint64_t milliseconds(uint64_t count)
-{
-	return count * NANOSECONDS_PER_MILLISECOND;
-}
-
-/* What the whole file system did meanwhile. */
-static void print_commits(const struct run *run)
-{
+	int64_t slope = trend_slope(trend, GROWTH_STEP);
 	char text[UNITS_TEXT_SIZE];
 
-	if (!run->begin.stats_known || !run->end.stats_known)
-		return;
-	printf("Commits: %" PRIu64 " of the file system, in %s\n",
-	       run->end.commits - run->begin.commits,
-	       format_time(text,
-			   milliseconds(run->end.total_commit_ms - run->begin.total_commit_ms)));
-}
-
-static int print_report(const struct run *run)
-{
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(run->arguments->directory);
-	char total[UNITS_TEXT_SIZE], elapsed[UNITS_TEXT_SIZE];
-	int ret;
-
-	if (!run->latency.count)
-		return 0;
-	printf("Directory: %s\n", quoted);
-	printf("Files: %" PRIu64, run->folder.file_count);
-	if (run->folder.file_count < run->arguments->files)
-		printf(" of %" PRIu64, run->arguments->files);
-	printf(", an fsync after every %" PRIu64 "\n", run->arguments->every);
-	ret = print_kinds(run);
-	if (ret < 0)
-		return ret;
-	print_figures(run);
-	ret = histogram_print(&run->latency, "Fsyncs");
-	if (ret < 0)
-		return ret;
-	print_growth(run);
-	printf("Total: %s in fsync, of %s\n", format_time(total, run->latency.total),
-	       format_time(elapsed, run->elapsed_ns));
-	print_commits(run);
-	counter_delta_report(&run->counter_delta, NULL);
-	return 0;
-}
-
-/* -- JSON -- */
-
-static void json_latency(struct json_writer *json, const struct run *run)
-{
-	const struct latency *latency = &run->latency;
-
-	if (!latency->count) {
-		json_add_null(json, "latency_ns");
+	if (!trend_is_clear(trend)) {
+		json_add_null(&out->json, "step_ns");
+		record_say(out, "no clear growth\n");
 		return;
 	}
-	json_begin_object(json, "latency_ns");
-	json_add_uint(json, "min", latency->min);
-	json_add_uint(json, "mean", latency->total / latency->count);
-	json_add_uint(json, "median", latency_percentile(latency, 50));
-	json_add_uint(json, "stddev", trend_deviation(&run->trend));
-	json_add_uint(json, "p90", latency_percentile(latency, 90));
-	json_add_uint(json, "p95", latency_percentile(latency, 95));
-	json_add_uint(json, "p99", latency_percentile(latency, 99));
-	json_add_uint(json, "max", latency->max);
-	json_add_uint(json, "total", latency->total);
-	json_end_object(json);
+	json_add_int(&out->json, "step_ns", slope);
+	record_say(out, "%s%s per 1,000 %s\n", slope < 0 ? "-" : "+",
+		   format_time(text, slope < 0 ? -(uint64_t)slope : (uint64_t)slope), operations);
 }
 
-static void json_kinds(struct json_writer *json, const struct run *run)
+static void report_growth(struct output *out, const struct fsync_exercise *exercise)
 {
-	json_begin_object(json, "commit_kinds");
-	for (int kind = 0; kind < FSYNC_KINDS; kind++) {
-		const struct kind_sums *sums = &run->kinds[kind];
+	const struct trend *trend = &exercise->trend;
+	uint64_t first_ns = trend_first_tenth(trend), last_ns = trend_last_tenth(trend);
+	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE];
 
-		json_begin_object(json, fsync_kind_name(kind));
-		json_add_uint(json, "count", sums->count);
-		json_add_uint(json, "total_ns", sums->total_ns);
-		json_add_uint(json, "max_ns", sums->max_ns);
-		json_end_object(json);
-	}
-	json_end_object(json);
-}
-
-static void json_growth(struct json_writer *json, const struct run *run)
-{
-	if (!run->trend.count) {
-		json_add_null(json, "growth");
+	if (trend->count < TREND_CALLS_MIN) {
+		json_add_null(&out->json, "growth");
+		record_say(out, "Growth: unknown with fewer than %d fsyncs\n", TREND_CALLS_MIN);
 		return;
 	}
-	json_begin_object(json, "growth");
-	json_add_uint(json, "first_tenth_ns", trend_first_tenth(&run->trend));
-	json_add_uint(json, "last_tenth_ns", trend_last_tenth(&run->trend));
-	json_add_uint(json, "step_files", GROWTH_STEP);
-	json_add_int(json, "step_ns", trend_slope(&run->trend, GROWTH_STEP));
-	json_end_object(json);
+	json_begin_object(&out->json, "growth");
+	json_add_uint(&out->json, "first_tenth_ns", first_ns);
+	json_add_uint(&out->json, "last_tenth_ns", last_ns);
+	json_add_uint(&out->json, "step_files", GROWTH_STEP);
+	record_say(out, "Growth: %s in the first tenth, %s in the last; ",
+		   format_time(first, first_ns), format_time(last, last_ns));
+	report_slope(out, trend, fsync_workload_operations(exercise->plan.workload));
+	json_end_object(&out->json);
 }
 
-static void json_commits(struct json_writer *json, const struct run *run)
+/* The commits are those of the whole file system. */
+static void report_times(struct output *out, const struct fsync_exercise *exercise)
 {
-	bool known = run->begin.stats_known && run->end.stats_known;
+	struct commit_change commits = commit_counters_change(&exercise->begin, &exercise->end);
+	char total[UNITS_TEXT_SIZE], elapsed[UNITS_TEXT_SIZE], commit[UNITS_TEXT_SIZE];
 
-	json_add_known_uint(json, "commits", known, run->end.commits - run->begin.commits);
-	json_add_known_uint(json, "commit_ns", known,
-			    milliseconds(run->end.total_commit_ms - run->begin.total_commit_ms));
+	json_add_uint(&out->json, "elapsed_ns", exercise->elapsed_ns);
+	json_add_known_uint(&out->json, "commits", commits.known, commits.count);
+	json_add_known_uint(&out->json, "commit_ns", commits.known, commits.total_ns);
+	record_say(out, "Total: %s in fsync, of %s\n", format_time(total, exercise->latency.total),
+		   format_time(elapsed, exercise->elapsed_ns));
+	if (commits.known)
+		record_say(out, "Commits: %" PRIu64 " in %s (whole file system)\n", commits.count,
+			   format_time(commit, commits.total_ns));
 }
 
-static void json_report(struct json_writer *json, const struct run *run)
+/* Returns 0 or a negative errno. The JSON is complete in any case. */
+static int report_figures(struct fsync_run *run)
 {
-	json_begin_object(json, "log-stats");
-	json_add_name(json, "path", run->arguments->directory);
-	json_add_uint(json, "files", run->folder.file_count);
-	json_add_uint(json, "every", run->arguments->every);
-	json_add_uint(json, "fsyncs", run->latency.count);
-	json_add_uint(json, "log_commits", run->kinds[FSYNC_LOG].count);
-	json_add_uint(json, "full_commits", run->kinds[FSYNC_FULL].count);
-	json_add_uint(json, "uncertain", run->kinds[FSYNC_UNCERTAIN].count);
-	json_kinds(json, run);
-	json_latency(json, run);
-	histogram_json(&run->latency, json);
-	json_growth(json, run);
-	json_add_uint(json, "elapsed_ns", run->elapsed_ns);
-	json_commits(json, run);
-	counter_delta_report(&run->counter_delta, json);
-	limits_json(&run->arguments->limits, &run->latency, json);
-	json_add_bool(json, "complete", run->folder.file_count == run->arguments->files);
+	const struct fsync_exercise *exercise = &run->exercise;
+	const struct metric_label labels[] = { { "path", run->path },
+					       { "workload", run->has_data ? run->workload : NULL },
+					       { NULL, NULL } };
+	struct output *out = &run->out;
+	int ret, histogram;
+
+	json_begin_object(&out->json, "log-stats");
+	report_plan(run);
+	metrics_add_histogram(out->metrics, &fsync_metric, labels, &exercise->latency);
+	ret = report_kinds(run);
+	report_latency(out, exercise);
+	histogram = histogram_report(&exercise->latency, "Fsyncs", out);
+	report_growth(out, exercise);
+	report_times(out, exercise);
+	disk_measure_report(&run->disk, exercise, out, run->path,
+			    run->has_data ? run->workload : NULL);
+	counter_delta_report(&run->counter_delta, out);
+	limits_json(&run->arguments->limits, &exercise->latency, &out->json);
+	json_add_bool(&out->json, "complete", fsync_exercise_is_done(exercise));
 	if (run->error)
-		json_add_string(json, "error", strerror(-run->error));
-	json_end_object(json);
+		json_add_string(&out->json, "error", strerror(-run->error));
+	json_end_object(&out->json);
+	return ret < 0 ? ret : histogram;
 }
 
 /* -- the run -- */
 
 /* Returns 0, or -1, and complains. */
-static int prepare_samples(struct run *run)
+static int prepare_samples(struct fsync_run *run)
 {
 	const char *path = run->arguments->samples;
 	int ret;
@@ -847,7 +832,7 @@ static int prepare_samples(struct run *run)
 	return -1;
 }
 
-static void finish_samples(struct run *run)
+static void finish_samples(struct fsync_run *run)
 {
 	struct descriptor_place left;
 	int ret;
@@ -856,13 +841,13 @@ static void finish_samples(struct run *run)
 		return;
 	ret = new_file_finish(&run->samples, &left);
 	if (ret < 0)
-		failed(run, "cannot write to", run->arguments->samples, ret);
+		run_failed(run, "cannot write to", run->arguments->samples, ret);
 	if (left.inode)
-		complain_of_leftover("what was written", &left);
+		leftover_error("the file", &left);
 }
 
 /* Returns 0, or -1, and complains. */
-static int prepare_plot(struct run *run)
+static int open_run_plot(struct fsync_run *run)
 {
 	int ret = plot_open(&run->plot.plot, run->arguments->plot);
 
@@ -871,106 +856,64 @@ static int prepare_plot(struct run *run)
 	return ret;
 }
 
-static void finish_plot(struct run *run)
+/* What was measured before an error or a signal is no answer. */
+static void report_to_monitoring(struct fsync_run *run)
 {
-	if (log_stats_plot_finish(&run->plot, run->arguments->directory) < 0)
-		run->status = STATUS_ERROR;
+	if (interrupts_pending(&run->interrupts))
+		run->status = plugin_print_unknown("log-stats", "interrupted");
+	else if (run->status == STATUS_OK && run->exercise.latency.count)
+		run->status = limits_print_plugin(&run->arguments->limits, &run->exercise);
+	else
+		run->status = plugin_print_unknown("log-stats", "there was no fsync");
 }
 
-static bool is_quiet(const struct run *run)
+static bool has_report(const struct fsync_run *run, bool quiet)
 {
-	return run->arguments->global->verbosity < 0;
+	/* JSON always has its members. */
+	if (run->out.json.stream)
+		return true;
+	if (run->out.format == FORMAT_TEXT && run->arguments->check && quiet)
+		return false;
+	return run->exercise.latency.count;
 }
 
-static void check_limit(struct run *run)
+static void report_run(struct fsync_run *run)
 {
-	if (limits_check(&run->arguments->limits, &run->latency, is_quiet(run)) &&
+	const struct log_options *arguments = run->arguments;
+	const struct global_options *global = arguments->global;
+	bool quiet = global->verbosity < 0;
+	int ret;
+
+	if (limits_check(&arguments->limits, &run->exercise.latency, quiet) &&
 	    run->status == STATUS_OK)
 		run->status = STATUS_CHECK_FAILED;
-}
-
-static void count_kinds(const struct run *run, uint64_t ret_counts[FSYNC_KINDS])
-{
-	for (int kind = 0; kind < FSYNC_KINDS; kind++)
-		ret_counts[kind] = run->kinds[kind].count;
-}
-
-/* What was measured before an error is no answer. */
-static void report_to_monitoring(struct run *run)
-{
-	struct plugin_figures figures = { .latency = &run->latency };
-
-	count_kinds(run, figures.counts);
-	if (run->status == STATUS_OK && run->latency.count)
-		run->status = limits_print_plugin(&run->arguments->limits, &figures);
-	else
-		run->status = print_plugin_unknown("no fsync was made");
-}
-
-static void report_metrics(const struct run *run)
-{
-	uint64_t counts[FSYNC_KINDS];
-
-	if (!run->latency.count)
-		return;
-	count_kinds(run, counts);
-	log_stats_metrics(run->arguments->global->metrics, run->arguments->directory, &run->latency,
-			  counts);
-}
-
-static void report(struct run *run)
-{
-	if (run->arguments->global->format == FORMAT_NAGIOS) {
+	if (global->json)
+		json_begin(&run->out.json, stdout, global->json_style);
+	ret = has_report(run, quiet) ? report_figures(run) : 0;
+	json_end(&run->out.json);
+	if (ret < 0)
+		run_failed(run, "cannot report on", run->path, ret);
+	if (run->out.format == FORMAT_NAGIOS)
 		report_to_monitoring(run);
-		return;
-	}
-	if (run->arguments->global->metrics) {
-		report_metrics(run);
-		return;
-	}
-	if (run->arguments->global->json) {
-		json_begin(&run->json, stdout, run->arguments->global->json_style);
-		json_report(&run->json, run);
-		json_end(&run->json);
-		return;
-	}
-	/* Whoever wants to hear nothing but the reason is told nothing else. */
-	if (run->arguments->check && is_quiet(run))
-		return;
-	if (print_report(run) < 0)
-		failed(run, "cannot report on", run->arguments->directory, -ENOMEM);
 }
 
-static void run_exercise(struct run *run)
+static void run_exercise(struct fsync_run *run)
 {
-	if (find_directory(run) == 0 && prepare_samples(run) == 0 && prepare_plot(run) == 0) {
+	if (find_directory(run) == 0 && prepare_samples(run) == 0 && open_run_plot(run) == 0) {
 		progress_start(run->arguments->global->verbosity >= 0);
 		remove_all_left(run);
 		if (!interrupts_pending(&run->interrupts))
-			exercise(run);
+			exercise_folder(run);
 		progress_clear();
 	}
 	finish_samples(run);
-	check_limit(run);
-	report(run);
-}
-
-/* A signal ends the wait for whoever should read, and is then all that is to be said. */
-static void flush_output(struct run *run)
-{
-	int err;
-
-	if (standard_output_flush(&err) == 0 || interrupts_pending(&run->interrupts))
-		return;
-	standard_output_complain(err);
-	run->status = run->arguments->global->format == FORMAT_NAGIOS ? STATUS_PLUGIN_UNKNOWN :
-									STATUS_ERROR;
+	report_run(run);
 }
 
 /* Returns the exit status. */
-static int exercise_and_report(const struct arguments *arguments)
+static int exercise_and_report(const struct log_options *arguments)
 {
-	CLEANUP_FREE struct run *run = calloc(1, sizeof(*run));
+	CLEANUP_FREE struct fsync_run *run = calloc(1, sizeof(*run));
 	int signal;
 
 	if (!run) {
@@ -978,17 +921,25 @@ static int exercise_and_report(const struct arguments *arguments)
 		return STATUS_ERROR;
 	}
 	run->arguments = arguments;
+	run->path = arguments->directory;
+	run->workload = fsync_workload_name(arguments->plan.workload);
+	run->has_data = arguments->plan.workload != FSYNC_DIRECTORY;
+	run->exercise.plan = arguments->plan;
+	run->out = output_of(arguments->global);
 	run->directory_fd = -1;
 
 	interrupts_hold(&run->interrupts);
 	run_exercise(run);
 	close_fd(&run->directory_fd);
-	flush_output(run);
+	if (standard_output_flush_held(&run->interrupts) < 0)
+		run->status = run->out.format == FORMAT_NAGIOS ? STATUS_PLUGIN_UNKNOWN :
+								 STATUS_ERROR;
 	/* There is nothing left to clean up: another signal ends a gnuplot that hangs, too. */
 	signal = interrupts_pending(&run->interrupts);
 	interrupts_forget(&run->interrupts);
 	interrupts_release(&run->interrupts);
-	finish_plot(run);
+	if (log_stats_plot_finish(&run->plot, run->path, run->exercise.plan.workload) < 0)
+		run->status = STATUS_ERROR;
 	if (signal)
 		raise(signal);
 	return run->status;
@@ -998,15 +949,16 @@ static int exercise_and_report(const struct arguments *arguments)
 
 int log_stats_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global };
+	struct log_options arguments = { .global = global };
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
-		return options_ask_for_format(&argp, argc, argv, global, FORMAT_NAGIOS) ?
-			       print_plugin_unknown("the arguments are wrong") :
+		return options_ask_for_format(argc, argv, global, FORMAT_NAGIOS) ?
+			       plugin_print_unknown("log-stats", "invalid arguments") :
 			       STATUS_ERROR;
 	if (global->done)
 		return STATUS_OK;
 	if (arguments.watch)
-		return log_stats_watch(arguments.directory, arguments.interval_ns, global);
+		return log_stats_watch(arguments.directory, arguments.plan.pause_ns, arguments.by,
+				       global);
 	return exercise_and_report(&arguments);
 }

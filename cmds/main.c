@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "commands.h"
+#include "sys/cleanup.h"
 #include "ui/message.h"
 #include "ui/standard-files.h"
 

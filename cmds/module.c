@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The patched module for the kernels of the distribution, of which another package has the manager. */
+/* The patched module for the kernels of the distribution. Another package has its manager. */
 #include "config.h"
 
 #include <errno.h>
@@ -11,22 +11,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child-process.h"
-#include "base/cleanup.h"
-#include "base/interrupts.h"
-#include "base/name-escape.h"
-#include "base/trusted-program.h"
 #include "commands.h"
-#include "ui/json.h"
+#include "path/open-beneath.h"
+#include "path/trusted-file.h"
+#include "sys/child-process.h"
+#include "sys/cleanup.h"
+#include "sys/interrupts.h"
+#include "text/name-escape.h"
 #include "ui/message.h"
 #include "ui/module-report.h"
-#include "ui/table.h"
+#include "ui/record.h"
 
 /* -- options -- */
 
 #define ACTIONS "status, enable or disable"
 
-struct arguments {
+struct module_arguments {
 	struct global_options *global;
 	const char *action;
 	int action_count;
@@ -37,7 +37,7 @@ struct arguments {
 enum { OPTION_KERNEL = 0x2000 };
 
 static const struct argp_option option_list[] = {
-	{ "kernel", OPTION_KERNEL, "RELEASE", 0, "Enable or disable it for this kernel alone", 1 },
+	{ "kernel", OPTION_KERNEL, "RELEASE", 0, "Enable or disable only for this kernel", 1 },
 	{ 0 },
 };
 
@@ -46,8 +46,7 @@ static error_t parse_release(const char *text, const char **ret_release)
 {
 	bool is_name = *text && strlen(text) <= NAME_MAX && name_is_plain(text);
 
-	if (!is_name || *text == '-' || strchr(text, '/') || strcmp(text, ".") == 0 ||
-	    strcmp(text, "..") == 0) {
+	if (!is_name || *text == '-' || strchr(text, '/') || is_dot_dotdot(text)) {
 		error_value("invalid value for --kernel:", text, " (expected a name in %s)",
 			    "/lib/modules");
 		return EINVAL;
@@ -56,23 +55,24 @@ static error_t parse_release(const char *text, const char **ret_release)
 	return 0;
 }
 
-static bool is_status(const struct arguments *arguments)
+static bool is_status(const struct module_arguments *arguments)
 {
 	return strcmp(arguments->action, "status") == 0;
 }
 
-static error_t check_arguments(const struct arguments *arguments, const struct argp_state *state)
+static error_t check_module_arguments(const struct module_arguments *arguments,
+				      const struct argp_state *state)
 {
 	if (arguments->global->done)
 		return 0;
 	if (!arguments->action) {
-		fprintf(stderr, "%s: " ACTIONS " expected\n", state->name);
+		error_of(state->name, ACTIONS " expected");
 		return EINVAL;
 	}
 	if (expect_one_argument(state, arguments->action_count))
 		return EINVAL;
 	if (is_status(arguments) && arguments->kernel) {
-		error("--kernel needs enable or disable");
+		error("--kernel requires enable or disable");
 		return EINVAL;
 	}
 	if (!is_status(arguments) && strcmp(arguments->action, "enable") != 0 &&
@@ -83,9 +83,9 @@ static error_t check_arguments(const struct arguments *arguments, const struct a
 	return 0;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_module_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct module_arguments *arguments = state->input;
 
 	switch (key) {
 	case OPTION_KERNEL:
@@ -95,7 +95,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->action_count++;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments, state);
+		return check_module_arguments(arguments, state);
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = arguments->global;
 		return 0;
@@ -106,45 +106,64 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
+	.parser = parse_module_option,
 	.children = global_argp_children,
 	.args_doc = "status|enable|disable",
 	.doc = "Show for which kernels the patched btrfs module of the package "
-	       "btrfs-fastpath-dkms is built and loaded; have it loaded from the next boot on, or "
-	       "the stock module. enable and disable need root.",
+	       "btrfs-fastpath-dkms is built and loaded; or load it, or the stock module, from the "
+	       "next boot on. enable and disable require root.",
 };
 
-/* -- how it is told -- */
+/* -- output -- */
 
-static const struct table_column columns[] = {
-	{ "Kernel", 16, true },
-	{ "Running", 7, true },
-	{ "State", 8, true },
-	{ "Version", 21, true },
+struct kernel_row {
+	const char *release;
+	enum answer running;
+	const char *state;
+	const char *version;
+	const char *reason;
 };
 
-static int print_kernels(const struct module_report *report)
+#define KERNEL(member) offsetof(struct kernel_row, member)
+
+/* Reasons are too long for a column. */
+static const struct field kernel_fields[] = {
+	{ KERNEL(release), FIELD_PATH, .key = "kernel", .title = "Kernel", .width = 16,
+	  .help = "Its release." },
+	{ KERNEL(running), FIELD_ANSWER, .key = "running", .title = "Running", .width = 7,
+	  .help = "Whether it is running." },
+	{ KERNEL(state), FIELD_TEXT, .key = "state", .title = "State", .width = 8,
+	  .help = "The state of the module for it." },
+	{ KERNEL(version), FIELD_TEXT, .key = "version", .title = "Version", .width = 21,
+	  .help = "The version of the module that was built for it, or null." },
+	{ KERNEL(reason), FIELD_TEXT, .key = "reason",
+	  .help = "The reason for the state, or null." },
+	{ 0 },
+};
+
+static int report_kernels(const struct module_report *report, struct output *out)
 {
-	CLEANUP(table_freep) struct table *table = NULL;
-	int ret;
+	struct rows *rows;
+	int ret = rows_new(&rows, out, "kernels", kernel_fields, 0);
 
-	ret = TABLE_NEW(&table, columns);
 	if (ret < 0)
 		return ret;
 	for (size_t i = 0; i < report->kernels.count; i++) {
 		const struct module_kernel *kernel = &report->kernels.list[i];
+		const struct kernel_row row = {
+			.release = kernel->release,
+			.running = answer_of(true, kernel == report->running),
+			.state = module_state_name(kernel->state),
+			.version = kernel->version,
+			.reason = kernel->reason,
+		};
 
-		table_begin_row(table);
-		table_cell(table, kernel->release);
-		table_cell(table, kernel == report->running ? "yes" : "no");
-		table_cell(table, module_state_name(kernel->state));
-		table_cell(table, kernel->version ? kernel->version : "-");
+		rows_add(rows, &row);
 	}
-	return table_finish(table);
+	return rows_end(&rows);
 }
 
-/* Sentences are too long for a column. */
-static int print_reasons(const struct module_kernels *kernels)
+static int say_reasons(const struct module_kernels *kernels, const struct output *out)
 {
 	for (size_t i = 0; i < kernels->count; i++) {
 		CLEANUP_FREE char *release = escape_name(kernels->list[i].release);
@@ -155,21 +174,21 @@ static int print_reasons(const struct module_kernels *kernels)
 		reason = escape_name(kernels->list[i].reason);
 		if (!release || !reason)
 			return -ENOMEM;
-		printf("%s: %s\n", release, reason);
+		record_say(out, "%s: %s\n", release, reason);
 	}
 	return 0;
 }
 
-static int print_loaded(const struct loaded_module *loaded)
+static int say_loaded(const struct loaded_module *loaded, const struct output *out)
 {
 	CLEANUP_FREE char *version = escape_name(loaded->version);
 
 	if (!version)
 		return -ENOMEM;
 	if (!loaded->is_loaded)
-		puts("Loaded: none");
+		record_say(out, "Loaded: none\n");
 	else
-		printf("Loaded: %s\n", *version ? version : "the stock module");
+		record_say(out, "Loaded: %s\n", *version ? version : "the stock module");
 	return 0;
 }
 
@@ -180,49 +199,29 @@ static const char *enabled_name(const struct module_kernels *kernels)
 	return kernels->is_enabled_for_all ? "enabled" : "enabled for some kernels";
 }
 
-static int print_report(const struct module_report *report)
+static int print_module(const struct module_report *report, struct output *out)
 {
 	int ret;
 
-	printf("Module: %s\n", enabled_name(&report->kernels));
-	ret = print_kernels(report);
+	record_say(out, "Module: %s\n", enabled_name(&report->kernels));
+	module_report_json(&out->json, report);
+	ret = report_kernels(report, out);
 	if (ret == 0)
-		ret = print_reasons(&report->kernels);
+		ret = say_reasons(&report->kernels, out);
 	if (ret == 0)
-		ret = print_loaded(&report->loaded);
+		ret = say_loaded(&report->loaded, out);
 	if (ret == 0 && report->needs_reboot)
-		printf("A reboot is needed to load %s\n", report->running->state == MODULE_ACTIVE ?
-								  "the patched module" :
-								  "the stock module");
+		record_say(out, "A reboot is needed to load %s\n",
+			   report->running->state == MODULE_ACTIVE ? "the patched module" :
+								     "the stock module");
 	return ret;
-}
-
-static void json_report(const struct module_report *report, enum json_style style)
-{
-	struct json_writer json;
-
-	json_begin(&json, stdout, style);
-	json_begin_object(&json, "module");
-	module_report_json(&json, report);
-	json_begin_array(&json, "kernels");
-	for (size_t i = 0; i < report->kernels.count; i++) {
-		const struct module_kernel *kernel = &report->kernels.list[i];
-
-		json_begin_object(&json, NULL);
-		json_add_name(&json, "kernel", kernel->release);
-		json_add_bool(&json, "running", kernel == report->running);
-		module_report_json_kernel(&json, kernel);
-		json_end_object(&json);
-	}
-	json_end_array(&json);
-	json_end_object(&json);
-	json_end(&json);
 }
 
 /* Returns the exit status. */
 static int show(const struct global_options *global)
 {
 	CLEANUP(module_report_free) struct module_report report = { 0 };
+	struct output out = output_of(global);
 	int ret;
 
 	ret = module_report_read(&report);
@@ -230,13 +229,15 @@ static int show(const struct global_options *global)
 		module_report_complain(error_path, ret);
 		return STATUS_ERROR;
 	}
-	if (global->json) {
-		json_report(&report, global->json_style);
-	} else if (print_report(&report) < 0) {
+	if (global->json)
+		json_begin(&out.json, stdout, global->json_style);
+	json_begin_object(&out.json, "module");
+	ret = print_module(&report, &out);
+	json_end_object(&out.json);
+	json_end(&out.json);
+	if (ret < 0)
 		error("out of memory");
-		return STATUS_ERROR;
-	}
-	return STATUS_OK;
+	return ret < 0 ? STATUS_ERROR : STATUS_OK;
 }
 
 /* -- enable and disable -- */
@@ -250,7 +251,8 @@ static int open_output(const struct global_options *global)
 }
 
 /* The program ends by a signal that came meanwhile, after the manager. */
-static int run_to_its_end(const struct arguments *arguments, int output, int *ret_wait_status)
+static int run_to_its_end(const struct module_arguments *arguments, int output,
+			  int *ret_wait_status)
 {
 	char *const argv[] = {
 		(char *)module_manager_path,
@@ -269,7 +271,7 @@ static int run_to_its_end(const struct arguments *arguments, int output, int *re
 }
 
 /* Returns the exit status. The manager says itself what it could not do. */
-static int run_manager(const struct arguments *arguments)
+static int run_manager(const struct module_arguments *arguments)
 {
 	int output = open_output(arguments->global);
 	int wait_status, ret;
@@ -286,7 +288,7 @@ static int run_manager(const struct arguments *arguments)
 	return WEXITSTATUS(wait_status) == 0 ? STATUS_OK : STATUS_ERROR;
 }
 
-static int change(const struct arguments *arguments)
+static int change(const struct module_arguments *arguments)
 {
 	int status, ret;
 
@@ -296,7 +298,7 @@ static int change(const struct arguments *arguments)
 		return STATUS_ERROR;
 	}
 	if (geteuid() != 0) {
-		error("module %s needs root", arguments->action);
+		error("module %s requires root", arguments->action);
 		return STATUS_ERROR;
 	}
 	status = run_manager(arguments);
@@ -307,7 +309,7 @@ static int change(const struct arguments *arguments)
 
 int module_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global };
+	struct module_arguments arguments = { .global = global };
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;

@@ -7,14 +7,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/child-process.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/units.h"
 #include "nocow-check-exercise.h"
 #include "nocow/nocow.h"
+#include "sys/child-process.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "text/units.h"
 #include "ui/message.h"
-#include "ui/quoted-name.h"
 
 static const char *scratch_name(enum scratch_kind kind)
 {
@@ -98,7 +97,7 @@ static int run_writes(struct write_exercise *writes, const char *fio, struct exe
 {
 	const struct exercise_plan *plan = exercise->plan;
 	uint64_t duration = plan->seconds * NANOSECONDS_PER_SECOND;
-	/* The second write to a preallocated block is a copy, whoever looks. */
+	/* The second write to a preallocated block is always a copy. */
 	bool once = plan->scratch == SCRATCH_PREALLOC;
 
 	if (fio)
@@ -118,7 +117,7 @@ static int write_scratch(int fd, struct write_exercise *writes, const char *fio,
 	counter_delta_end(&exercise->counter_delta);
 	if (ret == -ESRCH && fio)
 		return failed(plan,
-			      "fio needs /proc, as --engine builtin does not, to write to "
+			      "fio requires /proc, --engine builtin does not: cannot write to "
 			      "the scratch file in",
 			      0);
 	if (ret == -EPROTO && fio)
@@ -160,11 +159,11 @@ int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known
 	if (fd == -ENOTTY)
 		return failed(plan, "not a btrfs filesystem:", 0);
 	if (fd < 0)
-		return failed(plan, "cannot make a scratch file in", fd);
+		return failed(plan, "cannot create a scratch file in", fd);
 	announce(plan, sizes);
 	ret = scratch_file_fill(fd, plan->scratch, plan->size);
 	if (ret < 0)
-		return failed(plan, "cannot make a scratch file in", ret);
+		return failed(plan, "cannot create a scratch file in", ret);
 	*ret_exercise = (struct exercise){ .plan = plan, .by_fio = fio };
 	return exercise_scratch(fd, known, fio, ret_exercise);
 }
@@ -176,40 +175,41 @@ static const char *engine_name(const struct exercise *exercise)
 	return exercise->by_fio ? "fio" : "builtin";
 }
 
-void exercise_print(const struct exercise *exercise, struct size_format sizes)
+static void say_result(const struct exercise *exercise, const struct output *out)
 {
 	const struct write_verdict *verdict = &exercise->verdict;
 	const struct written *written = &exercise->written;
+	const struct size_format sizes = out->sizes;
 	char bytes[UNITS_TEXT_SIZE], rate[UNITS_TEXT_SIZE], time[UNITS_TEXT_SIZE];
 
-	printf("Exercise: %s by %s\n", scratch_name(exercise->plan->scratch),
-	       engine_name(exercise));
-	printf("Written: %" PRIu64 " writes, %s in %s: %s/s, %" PRIu64 " IOPS\n", written->count,
-	       format_size(bytes, written->bytes, sizes), format_time(time, written->elapsed_ns),
-	       format_size(rate, per_second(written->bytes, written->elapsed_ns), sizes),
-	       per_second(written->count, written->elapsed_ns));
+	record_say(out, "Exercise: %s by %s\n", scratch_name(exercise->plan->scratch),
+		   engine_name(exercise));
+	record_say(out, "Written: %" PRIu64 " writes, %s in %s: %s/s, %" PRIu64 " IOPS\n",
+		   written->count, format_size(bytes, written->bytes, sizes),
+		   format_time(time, written->elapsed_ns),
+		   format_size(rate, per_second(written->bytes, written->elapsed_ns), sizes),
+		   per_second(written->count, written->elapsed_ns));
 	if (!exercise->predicted)
-		printf("Predicted: unknown\n");
+		record_say(out, "Predicted: unknown\n");
 	else if (verdict->writes_known)
-		printf("Predicted: %" PRIu64 " writes in place\n", verdict->predicted_writes);
+		record_say(out, "Predicted: %" PRIu64 " writes in place\n",
+			   verdict->predicted_writes);
 	else
-		printf("Predicted: %s of the file in place\n",
-		       format_size(bytes, verdict->predicted_bytes, sizes));
+		record_say(out, "Predicted: %s of the file in place\n",
+			   format_size(bytes, verdict->predicted_bytes, sizes));
 	if (verdict->writes_known)
-		printf("Proved: %" PRIu64 " writes in place, ", verdict->proved_writes);
+		record_say(out, "Proved: %" PRIu64 " writes in place, ", verdict->proved_writes);
 	else
-		printf("Proved: ");
-	printf("%s of the file moved\n", format_size(bytes, verdict->moved_bytes, sizes));
-	counter_delta_report(&exercise->counter_delta, NULL);
+		record_say(out, "Proved: ");
+	record_say(out, "%s of the file moved\n", format_size(bytes, verdict->moved_bytes, sizes));
 }
 
-void exercise_json(const struct exercise *exercise, struct json_writer *json)
+static void add_result(const struct exercise *exercise, struct json_writer *json)
 {
 	const struct exercise_plan *plan = exercise->plan;
 	const struct write_verdict *verdict = &exercise->verdict;
 	const struct written *written = &exercise->written;
 
-	json_begin_object(json, "exercise");
 	json_add_name(json, "directory", plan->directory);
 	json_add_string(json, "scratch", scratch_name(plan->scratch));
 	json_add_string(json, "engine", engine_name(exercise));
@@ -227,6 +227,14 @@ void exercise_json(const struct exercise *exercise, struct json_writer *json)
 	json_add_known_uint(json, "predicted_writes_in_place",
 			    verdict->writes_known && exercise->predicted,
 			    verdict->predicted_writes);
-	counter_delta_report(&exercise->counter_delta, json);
-	json_end_object(json);
+}
+
+void exercise_report(const struct exercise *exercise, struct output *out, uint64_t file_count)
+{
+	record_say(out, "%s", file_count ? "\n" : "");
+	say_result(exercise, out);
+	json_begin_object(&out->json, "exercise");
+	add_result(exercise, &out->json);
+	counter_delta_report(&exercise->counter_delta, out);
+	json_end_object(&out->json);
 }

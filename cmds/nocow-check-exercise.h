@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/units.h"
 #include "nocow-check-file.h"
 #include "nocow/scratch-file.h"
 #include "nocow/write-exercise.h"
+#include "text/units.h"
 #include "ui/counter-delta.h"
-#include "ui/json.h"
+#include "ui/record.h"
 
 /* The program that writes. ENGINE_ANY is fio if it is installed, else the builtin engine. */
 enum exercise_engine { ENGINE_ANY, ENGINE_FIO, ENGINE_BUILTIN };
@@ -42,9 +42,7 @@ struct exercise {
 int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known,
 		 struct size_format sizes, struct exercise *ret_exercise);
 
-void exercise_print(const struct exercise *exercise, struct size_format sizes);
-
-/* Adds the object "exercise". */
-void exercise_json(const struct exercise *exercise, struct json_writer *json);
+/* Reports it, below the report on FILE_COUNT files. */
+void exercise_report(const struct exercise *exercise, struct output *out, uint64_t file_count);
 
 #endif

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 
-#include "base/clock.h"
 #include "fs/filesystem.h"
 #include "fs/inode-flags.h"
 #include "fs/subvolume.h"
 #include "nocow-check-file.h"
+#include "sys/clock.h"
 #include "ui/message.h"
 
 /* Others go on working, so that what was found out of a subvolume holds no longer than that. */
@@ -32,6 +32,10 @@ static int look_at_subvolume(int fd, struct known_subvolume *known)
 	if (ret < 0)
 		return ret;
 	ret = filesystem_commit(fd);
+	if (ret < 0)
+		return ret;
+	nocow_check_forget_subvolume(known);
+	ret = unwritable_chunks_find(NULL, fd, &known->unwritable);
 	if (ret < 0)
 		return ret;
 	return subvolume_last_snapshot(fd, known->subvolid, &known->last_snapshot);
@@ -75,8 +79,15 @@ int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct
 		.searchable = ret > 0,
 		.subvolid = known->subvolid,
 		.last_snapshot = known->last_snapshot,
+		.unwritable = known->unwritable,
 	};
 	if (!ret_file->searchable)
 		return inode_flags_of(fd, &ret_file->inode_flags);
 	return inode_flags_all_of(fd, ret_file->inode, &ret_file->inode_flags);
+}
+
+void nocow_check_forget_subvolume(struct known_subvolume *known)
+{
+	unwritable_chunks_free(known->unwritable);
+	known->unwritable = NULL;
 }

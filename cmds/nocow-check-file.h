@@ -8,12 +8,16 @@
 
 #include "nocow/nocow.h"
 
-/* What is known about the subvolume of the last file, until KNOWN_UNTIL. Begins as { 0 }. */
+/*
+ * What is known about the subvolume of the last file, until KNOWN_UNTIL. Begins as { 0 }, and is
+ * released with nocow_check_forget_subvolume().
+ */
 struct known_subvolume {
 	uint64_t known_until;
 	dev_t device;
 	uint64_t subvolid;
 	uint64_t last_snapshot;
+	struct unwritable_chunks *unwritable;
 	/* the privilege to search trees is missing, and a warning was printed */
 	bool no_tree_search;
 };
@@ -25,5 +29,7 @@ struct known_subvolume {
  */
 int nocow_check_look_at_file(struct known_subvolume *known, int fd, const struct stat *status,
 			     struct nocow_file *ret_file);
+
+void nocow_check_forget_subvolume(struct known_subvolume *known);
 
 #endif

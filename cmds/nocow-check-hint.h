@@ -8,14 +8,9 @@
 enum nocow_hint {
 	/* nothing needs to be done, or nothing helps */
 	HINT_NONE,
-	HINT_NEW_FILE,
-	HINT_NEW_FILE_OF_LINKS,
-	HINT_OTHER_SUBVOLUME,
-	HINT_OTHER_SUBVOLUME_AND_COPY,
-	HINT_OWNERS,
-	HINT_OWNERS_OF_LINKS,
 	HINT_COPY,
 	HINT_COPY_OF_LINKS,
+	HINT_SUBVOLUME,
 	HINT_ROOT,
 	HINT_SYNC,
 	HINT_COUNT,
@@ -24,7 +19,7 @@ enum nocow_hint {
 /* From what is known of FILE, and the SUMS of its ranges. */
 enum nocow_hint nocow_hint_of(const struct nocow_file *file, const struct nocow_sums *sums);
 
-/* A sentence with the command to run; NULL for HINT_NONE. */
+/* The section of the page to follow, or the command to run; NULL for HINT_NONE. */
 const char *nocow_hint_text(enum nocow_hint hint);
 
 #endif

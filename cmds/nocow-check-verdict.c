@@ -7,14 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/mul-div.h"
-#include "base/saturating-add.h"
 #include "fs/inode-flags.h"
-#include "nocow-check-report.h"
 #include "nocow-check-verdict.h"
+#include "num/saturating.h"
+#include "sys/cleanup.h"
 #include "ui/message.h"
-#include "ui/quoted-name.h"
+
+bool findings_are_complete(const struct findings *findings)
+{
+	return findings->file.searchable && !findings->sums.counts[NOCOW_REASON_UNKNOWN];
+}
+
+enum nocow_hint findings_hint(const struct findings *findings)
+{
+	return findings->block ? HINT_NONE : nocow_hint_of(&findings->file, &findings->sums);
+}
 
 #define REASON_NAMES_SIZE 128
 
@@ -121,7 +128,7 @@ error_t check_parse_ignored(struct check_options *options, const char *text)
 
 /* -- the verdict -- */
 
-bool verdict_alarms(enum verdict verdict)
+bool verdict_alarms(enum check_verdict verdict)
 {
 	return verdict == VERDICT_COPIED || verdict == VERDICT_NO_FLAG;
 }
@@ -151,10 +158,10 @@ static bool is_too_much(const struct check_options *options, const struct findin
 	return findings->counted_bytes > most;
 }
 
-static enum verdict judge_nocow_file(const struct check_options *options,
-				     const struct findings *findings)
+static enum check_verdict judge_nocow_file(const struct check_options *options,
+					   const struct findings *findings)
 {
-	/* FIEMAP alone does not tell what is shared from what is in a snapshot. */
+	/* FIEMAP does not distinguish reflinks from snapshots. */
 	if (options->ignored_reasons && !findings->file.searchable)
 		return VERDICT_UNKNOWN;
 	if (is_too_much(options, findings))
@@ -169,7 +176,6 @@ static int judge_cow_file(const struct check_options *options, struct findings *
 	uint32_t flags;
 	int ret;
 
-	findings->verdict = VERDICT_GOOD;
 	if (options->expect == EXPECT_ALWAYS)
 		findings->verdict = VERDICT_NO_FLAG;
 	if (options->expect != EXPECT_DIRECTORY)
@@ -187,6 +193,9 @@ static int judge_cow_file(const struct check_options *options, struct findings *
 int verdict_reach(const struct check_options *options, struct findings *findings)
 {
 	if (!options->check)
+		return 0;
+	findings->verdict = VERDICT_GOOD;
+	if (findings->block)
 		return 0;
 	if (!(findings->file.inode_flags & INODE_NODATACOW))
 		return judge_cow_file(options, findings);
@@ -231,8 +240,9 @@ void verdict_complain(const struct check_options *options, const struct findings
 			     findings->path, 0);
 		return;
 	case VERDICT_UNKNOWN:
-		error_path(findings->file.searchable ? "changed while it was checked:" :
-						       "cannot check without CAP_SYS_ADMIN (root):",
+		error_path(findings->file.searchable || findings->file.is_moving ?
+				   "changed while it was checked:" :
+				   "cannot check without CAP_SYS_ADMIN (root):",
 			   findings->path, 0);
 		return;
 	default:

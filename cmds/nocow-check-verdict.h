@@ -6,10 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/units.h"
+#include "nocow-check-hint.h"
+#include "nocow/blocked-writes.h"
 #include "nocow/nocow.h"
+#include "nocow/swap-file.h"
+#include "text/units.h"
 
-/* The files that are expected to be NOCOW, beside those that are. */
+/* The files that are expected to be NOCOW, in addition to those that are. */
 enum expect_nocow {
 	EXPECT_NONE,
 	EXPECT_ALWAYS,
@@ -35,7 +38,7 @@ error_t check_parse_expect(struct check_options *options, const char *text);
 error_t check_parse_max_copied(struct check_options *options, const char *text);
 error_t check_parse_ignored(struct check_options *options, const char *text);
 
-enum verdict {
+enum check_verdict {
 	/* --check was not given */
 	VERDICT_NONE,
 	VERDICT_GOOD,
@@ -48,9 +51,30 @@ enum verdict {
 };
 
 /* Whether --check finds the file because of VERDICT. */
-bool verdict_alarms(enum verdict verdict);
+bool verdict_alarms(enum check_verdict verdict);
 
-struct findings;
+/* The result for a file. */
+struct findings {
+	const char *path;
+	struct nocow_file file;
+	/* the mount or the subvolume is read-only */
+	bool read_only;
+	enum write_block block;
+	struct nocow_sums sums;
+	/* of the bytes that would be copied, those that count for --check */
+	uint64_t counted_bytes;
+	enum check_verdict verdict;
+	/* with --swap */
+	struct swap_findings swap;
+	/* the report stopped early, for this negative errno */
+	int error;
+};
+
+/* Whether the next write is known for every range of the file. */
+bool findings_are_complete(const struct findings *findings);
+
+/* The hint for the file, HINT_NONE where writes are blocked. */
+enum nocow_hint findings_hint(const struct findings *findings);
 
 /* Adds RANGE to the bytes of FINDINGS that count. */
 void verdict_add_range(const struct check_options *options, struct findings *findings,

@@ -9,19 +9,26 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "fs/file-look.h"
 #include "fs/inode-flags.h"
+#include "fs/subvolume.h"
 #include "nocow-check-exercise.h"
 #include "nocow-check-file.h"
 #include "nocow-check-report.h"
 #include "nocow-check-verdict.h"
 #include "nocow/nocow.h"
-#include "ui/file-options.h"
-#include "ui/file-report.h"
+#include "num/record-sort.h"
+#include "sys/cleanup.h"
+#include "ui/files.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 #include "ui/row-sort.h"
 
 #define RANGES_PER_PROGRESS 4096
+/* at a file whose extents are moved meanwhile */
+#define LOOKS_MAX 5
+/* For its ranges. */
+#define KEPT_MEMORY (1 << 20)
 
 #define DEFAULT_SIZE (256ULL << 20)
 #define DEFAULT_SECONDS 10
@@ -29,7 +36,7 @@
 
 /* -- options -- */
 
-struct arguments {
+struct nocow_options {
 	struct global_options *global;
 	struct file_options files;
 	struct sort_options sort;
@@ -37,6 +44,7 @@ struct arguments {
 	bool extents;
 	bool summary;
 	bool sync;
+	bool swap;
 	/* --exercise: without a directory there is none */
 	struct exercise_plan exercise;
 	/* one of its options was given */
@@ -49,6 +57,7 @@ enum {
 	OPTION_MAX_COPIED,
 	OPTION_IGNORE_REASON,
 	OPTION_SYNC,
+	OPTION_SWAP,
 	OPTION_EXERCISE,
 	OPTION_SECONDS,
 	OPTION_ENGINE,
@@ -58,35 +67,30 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
-	{ "extents", 'e', NULL, 0,
-	  "Print a row for each range: what happens to the next write, and why", 1 },
-	{ "summary", 's', NULL, 0, "Print only the sums of all files, a row for each reason", 1 },
+	{ "extents", 'e', NULL, 0, "Print a row for each range of the file", 1 },
+	{ "summary", 's', NULL, 0, "Print only sums, a row for each reason", 1 },
 	{ "summarize", 0, NULL, OPTION_ALIAS, NULL, 1 },
-	{ "check", OPTION_CHECK, NULL, 0,
-	  "Exit with status 64 if any part of a NOCOW file would be copied or has checksums (root)",
-	  1 },
+	{ "check", OPTION_CHECK, NULL, 0, "Status 64 if any NOCOW file would be copied", 1 },
 	{ "expect-nocow", OPTION_EXPECT_NOCOW, "always|directory", OPTION_ARG_OPTIONAL,
-	  "With --check, find every file that is not NOCOW, or only those in directories that are",
+	  "With --check, also alarm at files without NOCOW", 1 },
+	{ "max-copied", OPTION_MAX_COPIED, "LIMIT", 0, "With --check, allow this much: 20% or 64M",
 	  1 },
-	{ "max-copied", OPTION_MAX_COPIED, "LIMIT", 0,
-	  "With --check, allow so much of a file to be copied: 20%, or 64M", 1 },
 	{ "ignore-reason", OPTION_IGNORE_REASON, "REASONS", 0,
-	  "With --check, do not count what is copied for these reasons alone, with commas between",
-	  1 },
+	  "With --check, ignore these, comma-separated", 1 },
 	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
-	{ NULL, 0, NULL, 0, "Random direct writes, and a proof of their place:", 2 },
+	{ "swap", OPTION_SWAP, NULL, 0, "Whether swapon takes the file; status 64 if not", 1 },
+	{ NULL, 0, NULL, 0, "Proof by random direct writes:", 2 },
 	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to an unnamed scratch file in DIR", 2 },
-	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0,
-	  "The kind of scratch file: preallocated (the default; each block is written at most once), or NOCOW",
+	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0, "The kind of scratch file (prealloc)",
 	  2 },
 	{ "size", OPTION_SIZE, "SIZE", 0, "The size of the scratch file (256M)", 2 },
 	{ "seconds", OPTION_SECONDS, "N", 0, "Write for N seconds (10)", 2 },
 	{ "engine", OPTION_ENGINE, "fio|builtin", 0,
-	  "Choose the program that writes (fio if it is installed)", 2 },
+	  "The program that writes (fio if it is installed)", 2 },
 	{ 0 },
 };
 
-static error_t parse_engine(struct arguments *arguments, const char *text)
+static error_t parse_engine(struct nocow_options *arguments, const char *text)
 {
 	if (strcmp(text, "fio") == 0)
 		arguments->exercise.engine = ENGINE_FIO;
@@ -99,7 +103,7 @@ static error_t parse_engine(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_scratch(struct arguments *arguments, const char *text)
+static error_t parse_scratch(struct nocow_options *arguments, const char *text)
 {
 	if (strcmp(text, "prealloc") == 0)
 		arguments->exercise.scratch = SCRATCH_PREALLOC;
@@ -112,7 +116,7 @@ static error_t parse_scratch(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_scratch_size(struct arguments *arguments, const char *text)
+static error_t parse_scratch_size(struct nocow_options *arguments, const char *text)
 {
 	uint64_t size;
 
@@ -125,7 +129,7 @@ static error_t parse_scratch_size(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_exercise_option(struct arguments *arguments, int key, const char *text)
+static error_t parse_exercise_option(struct nocow_options *arguments, int key, const char *text)
 {
 	switch (key) {
 	case OPTION_SECONDS:
@@ -139,52 +143,45 @@ static error_t parse_exercise_option(struct arguments *arguments, int key, const
 	}
 }
 
-static bool asks_about_files(const struct arguments *arguments)
+static bool asks_about_files(const struct nocow_options *arguments)
 {
 	const struct file_options *files = &arguments->files;
 
 	return arguments->check.check || arguments->sort.key || arguments->extents ||
-	       arguments->sync || files->recursive || files->one_file_system ||
+	       arguments->sync || arguments->swap || files->recursive || files->one_file_system ||
 	       files->range.offset || files->range.length != WHOLE_FILE.length;
 }
 
-static error_t check_arguments(struct arguments *arguments)
+static error_t check_nocow_options(struct nocow_options *arguments)
 {
-	if (arguments->global->done)
-		return 0;
-	if (arguments->global->metrics) {
-		if (arguments->extents || arguments->exercise.directory) {
-			error("metrics are the sums of all files: no --extents, no --exercise");
-			return EINVAL;
-		}
-		arguments->summary = true;
-	}
-	if (arguments->summary && arguments->extents) {
-		error("--summary cannot be combined with --extents");
-		return EINVAL;
-	}
-	if (arguments->sort.key && (arguments->summary || arguments->extents)) {
-		error("--sort and --top cannot be combined with --summary or --extents");
-		return EINVAL;
-	}
-	if (arguments->check.is_refined && !arguments->check.check) {
-		error("--expect-nocow, --max-copied and --ignore-reason need --check");
-		return EINVAL;
-	}
-	if (arguments->exercise_options && !arguments->exercise.directory) {
-		error("--scratch, --size, --seconds and --engine need --exercise");
-		return EINVAL;
-	}
-	if (!file_options_ask_for_any(&arguments->files) && asks_about_files(arguments)) {
-		error("with --exercise, --check, --extents, --sync, --sort, --top, --range, -r and -x need a PATH");
-		return EINVAL;
-	}
-	return 0;
+	const struct nocow_options *a = arguments;
+	bool metrics = a->global->metrics, summary = a->summary || metrics;
+	bool check = a->check.check || a->global->format == FORMAT_NAGIOS;
+	const struct option_rule rules[] = {
+		{ metrics && (a->extents || a->exercise.directory),
+		  "metrics are the sums of all files: no --extents, no --exercise" },
+		{ summary && a->extents, "--summary cannot be combined with --extents" },
+		{ a->swap && (summary || a->extents || a->sort.key || check),
+		  "--swap cannot be combined with --summary, --extents, --sort, --top, --check or metrics" },
+		{ a->sort.key && (summary || a->extents),
+		  "--sort and --top cannot be combined with --summary or --extents" },
+		{ a->check.is_refined && !check,
+		  "--expect-nocow, --max-copied and --ignore-reason require --check" },
+		{ a->exercise_options && !a->exercise.directory,
+		  "--scratch, --size, --seconds and --engine require --exercise" },
+		{ !file_options_ask_for_any(&a->files) && (check || asks_about_files(a)),
+		  "with --exercise, --check, --extents, --sync, --sort, --top, --range, -r and -x need a PATH" },
+		{ 0 },
+	};
+
+	arguments->summary = summary;
+	arguments->check.check = check;
+	return a->global->done ? 0 : check_option_rules(rules);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_nocow_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct nocow_options *arguments = state->input;
 
 	switch (key) {
 	case 'e':
@@ -205,6 +202,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_SYNC:
 		arguments->sync = true;
 		return 0;
+	case OPTION_SWAP:
+		arguments->swap = true;
+		return 0;
 	case OPTION_EXERCISE:
 		arguments->exercise.directory = text;
 		arguments->files.paths_optional = true;
@@ -221,117 +221,83 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[2] = arguments->global;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments);
+		return check_nocow_options(arguments);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 }
 
-static const struct argp_child argp_children[] = {
-	{ &sort_argp, 0, NULL, 0 },
-	{ &file_argp, 0, NULL, 0 },
-	{ &global_argp, 0, NULL, 0 },
-	{ 0 },
-};
-
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
-	.children = argp_children,
+	.parser = parse_nocow_option,
+	.children = sorted_file_argp_children,
 	.args_doc = "PATH...",
-	.doc = "Show for each range of a file on btrfs whether the next write goes in place or "
-	       "is copied, and why.\vWithout options there is a row for each file, and a "
-	       "total. Without root a part of the answers is unknown.",
-};
-
-/* -- the columns -- */
-
-static uint64_t copied_of(const void *row)
-{
-	const struct findings *findings = row;
-
-	return nocow_sums_bytes_of(&findings->sums, NOCOW_COPIED);
-}
-
-static uint64_t in_place_of(const void *row)
-{
-	const struct findings *findings = row;
-
-	return nocow_sums_bytes_of(&findings->sums, NOCOW_IN_PLACE);
-}
-
-static uint64_t new_of(const void *row)
-{
-	const struct findings *findings = row;
-
-	return nocow_sums_bytes_of(&findings->sums, NOCOW_NEW);
-}
-
-static uint64_t unknown_of(const void *row)
-{
-	const struct findings *findings = row;
-
-	return nocow_sums_bytes_of(&findings->sums, NOCOW_UNKNOWN);
-}
-
-static uint64_t checksums_of(const void *row)
-{
-	const struct findings *findings = row;
-
-	return findings->sums.csum_bytes;
-}
-
-static uint64_t extents_of(const void *row)
-{
-	const struct findings *findings = row;
-
-	return findings->sums.extent_count;
-}
-
-static const struct sort_key sort_keys[] = {
-	{ "copied", copied_of },
-	{ "in-place", in_place_of },
-	{ "new", new_of },
-	{ "unknown", unknown_of },
-	{ "checksums", checksums_of },
-	{ "extents", extents_of },
-	{ "path", NULL },
-	{ 0 },
+	.doc = "Show whether the next write to a file on btrfs goes in place or is copied, and "
+	       "why.\vWithout root, a part of the answers is unknown.",
 };
 
 /* -- the whole run -- */
 
-struct scan {
-	const struct arguments *arguments;
-	struct file_report files;
-	struct report report;
+struct nocow_scan {
+	const struct nocow_options *arguments;
+	struct files files;
+	struct nocow_report report;
 	struct nocow_iter *iter;
+	/* of the file whose report was begun, and not ended, or NULL */
+	struct findings *current;
 	struct known_subvolume subvolume;
+	struct inode_set *swap_files;
+	/* with --swap, of the file system of CHUNKS_DEVICE */
+	struct chunk_list *chunks;
+	dev_t chunks_device;
 	struct nocow_sums total;
 	/* with --sort or --top; the rows are struct findings */
 	struct row_sort *rows;
 };
 
-bool findings_are_complete(const struct findings *findings)
-{
-	return findings->file.searchable && !findings->sums.counts[NOCOW_REASON_UNKNOWN];
-}
-
 /* -- one file -- */
 
-static int look_at_file(struct scan *scan, const struct opened_file *opened,
+static int look_at_file(struct nocow_scan *scan, const struct opened_file *opened,
 			struct findings *findings)
 {
+	int ret;
+
 	/* So the kernel says of a mount and of a subvolume alike. */
 	findings->read_only = faccessat(opened->fd, "", W_OK, AT_EMPTY_PATH | AT_EACCESS) < 0 &&
 			      errno == EROFS;
-	return nocow_check_look_at_file(&scan->subvolume, opened->fd, &opened->status,
-					&findings->file);
+	ret = nocow_check_look_at_file(&scan->subvolume, opened->fd, &opened->status,
+				       &findings->file);
+	if (ret < 0)
+		return ret;
+	return write_block_of(opened->fd, &opened->status, findings->file.inode_flags,
+			      findings->read_only, scan->swap_files, &findings->block);
 }
 
-static int go_over_ranges(struct scan *scan, struct findings *findings)
+/* -- the ranges of a file, until the look at them is known to be right -- */
+
+static int compare_ranges(const void *a, const void *b)
 {
-	const struct arguments *arguments = scan->arguments;
+	const struct nocow_range *x = a, *y = b;
+
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static bool merge_ranges(void *record, const void *next)
+{
+	return compare_ranges(record, next) == 0;
+}
+
+static const struct record_sort_ops kept_ops = {
+	.record_size = sizeof(struct nocow_range),
+	.compare = compare_ranges,
+	.merge = merge_ranges,
+};
+
+/* KEPT is NULL unless the ranges are reported. */
+static int go_over_ranges(struct nocow_scan *scan, struct findings *findings,
+			  struct record_sort *kept)
+{
+	const struct nocow_options *arguments = scan->arguments;
 	struct nocow_range range;
 	uint64_t count = 0;
 	int ret;
@@ -343,10 +309,8 @@ static int go_over_ranges(struct scan *scan, struct findings *findings)
 	while ((ret = nocow_iter_next(scan->iter, &range)) > 0) {
 		nocow_sums_add_range(&findings->sums, &range);
 		verdict_add_range(&arguments->check, findings, &range);
-		if (arguments->extents)
-			ret = scan->report.ops->range(&scan->report, &range);
-		if (ret < 0)
-			return ret;
+		if (kept)
+			record_sort_add(kept, &range);
 		if (++count % RANGES_PER_PROGRESS == 0 && progress_due())
 			progress_show("%" PRIu64 " files, then %" PRIu64 " ranges",
 				      scan->files.file_count, count);
@@ -354,70 +318,238 @@ static int go_over_ranges(struct scan *scan, struct findings *findings)
 	return ret;
 }
 
-/* Finds out all that is not known before. Returns 0 or a negative errno. */
-static int examine(struct scan *scan, struct findings *findings)
+/* A relocation counts as a snapshot, too: data that is older is copied. */
+static int refresh(struct nocow_scan *scan, struct findings *findings)
 {
-	int ret = go_over_ranges(scan, findings);
+	struct nocow_file *file = &findings->file;
+	int ret = subvolume_last_snapshot(file->fd, file->subvolid, &file->last_snapshot);
 
+	if (ret == 0 && scan->subvolume.subvolid == file->subvolid)
+		scan->subvolume.last_snapshot = file->last_snapshot;
+	return ret;
+}
+
+/* Returns 1 if the answers are right, 0 if extents may have been moved, or a negative errno. */
+static int look_at_ranges_once(struct nocow_scan *scan, struct file_look *look,
+			       struct findings *findings, bool is_again, struct record_sort *kept)
+{
+	struct relocation_watch *watch = findings->file.searchable ? look->watch : NULL;
+	struct relocation_mark mark = { 0 };
+	bool held;
+	int ret;
+
+	ret = relocation_watch_begin(watch, &mark);
+	findings->file.may_have_copies = watch;
+	if (ret == 0 && findings->file.searchable && (watch || is_again))
+		ret = refresh(scan, findings);
+	if (ret == 0)
+		ret = go_over_ranges(scan, findings, kept);
+	if (ret < 0)
+		return ret;
+	held = relocation_watch_holds(watch, &mark);
+	if (!file_look_may_have_moved(look))
+		return 1;
+	if (nocow_iter_doubtful_count(scan->iter))
+		return 0;
+	return !nocow_iter_has_searched(scan->iter) || (held && file_look_was_watched(look));
+}
+
+/* As look_at_ranges_once(), with the ranges in *RET_KEPT, also after an error. */
+static int look_from_begin(struct nocow_scan *scan, struct findings *findings, bool is_again,
+			   struct record_sort **ret_kept)
+{
+	CLEANUP(file_look_end) struct file_look look;
+	int ret;
+
+	ret = file_look_begin(&look, NULL, findings->file.fd);
+	record_sort_free(*ret_kept);
+	*ret_kept = NULL;
+	if (ret == 0 && scan->arguments->extents)
+		ret = record_sort_new(ret_kept, &kept_ops, KEPT_MEMORY);
+	if (ret == 0)
+		ret = look_at_ranges_once(scan, &look, findings, is_again, *ret_kept);
+	if (ret == 0)
+		file_look_await(&look);
+	return ret;
+}
+
+/* What is left to say while extents are moved during each look. */
+static int go_over_what_stays(struct nocow_scan *scan, const struct opened_file *opened,
+			      struct findings *findings, struct record_sort **ret_kept)
+{
+	const char *path = opened_file_path(opened);
+	int ret;
+
+	findings->file.searchable = false;
+	findings->file.may_have_copies = false;
+	findings->file.is_moving = true;
+	record_sort_free(*ret_kept);
+	*ret_kept = NULL;
+	ret = scan->arguments->extents ? record_sort_new(ret_kept, &kept_ops, KEPT_MEMORY) : 0;
+	if (ret == 0 && !path)
+		ret = -ENOMEM;
+	if (ret < 0)
+		return ret;
+	warning_path("no figure for a part, because data is being moved:", path, 0);
+	scan->files.status = STATUS_ERROR;
+	return go_over_ranges(scan, findings, *ret_kept);
+}
+
+static int look_at_ranges(struct nocow_scan *scan, const struct opened_file *opened,
+			  struct findings *findings, struct record_sort **ret_kept)
+{
+	const struct findings begin = *findings;
+
+	for (int looks = 0; looks < LOOKS_MAX; looks++) {
+		int ret = look_from_begin(scan, findings, looks > 0, ret_kept);
+
+		if (ret)
+			return ret < 0 ? ret : 0;
+		*findings = begin;
+	}
+	return go_over_what_stays(scan, opened, findings, ret_kept);
+}
+
+static int report_ranges(struct nocow_scan *scan, struct record_sort *kept)
+{
+	struct nocow_report *report = &scan->report;
+	struct nocow_range range;
+	int ret;
+
+	if (!kept)
+		return 0;
+	ret = record_sort_finish(kept);
+	while (ret == 0 && (ret = record_sort_next(kept, &range)) > 0)
+		ret = nocow_report_range(report, &range);
+	return ret;
+}
+
+/* Finds out all that is not known before. Returns 0 or a negative errno. */
+static int examine(struct nocow_scan *scan, const struct opened_file *opened,
+		   struct findings *findings)
+{
+	CLEANUP(record_sort_freep) struct record_sort *kept = NULL;
+	int ret, reported;
+
+	ret = look_at_ranges(scan, opened, findings, &kept);
+	reported = report_ranges(scan, kept);
 	findings->sums.extent_count = nocow_iter_extent_count(scan->iter);
+	if (ret == 0)
+		ret = reported;
 	if (ret == 0)
 		ret = verdict_reach(&scan->arguments->check, findings);
 	findings->error = ret;
 	return ret;
 }
 
-static int tell_of_file(struct scan *scan, struct findings *findings)
+/* Reads the chunks once for files with the same device number in a row: they share a file system. */
+static int read_chunks(struct nocow_scan *scan, const struct opened_file *opened,
+		       const struct nocow_file *file)
 {
-	struct report *report = &scan->report;
+	if (!file->searchable || (scan->chunks && scan->chunks_device == opened->status.st_dev))
+		return 0;
+	chunk_list_free(scan->chunks);
+	scan->chunks = NULL;
+	scan->chunks_device = opened->status.st_dev;
+	return chunk_list_read(file->fd, &scan->chunks);
+}
+
+static int examine_as_swap(struct nocow_scan *scan, const struct opened_file *opened,
+			   struct findings *findings)
+{
+	int ret;
+
+	if (!scan->arguments->swap)
+		return 0;
+	ret = read_chunks(scan, opened, &findings->file);
+	if (ret == 0)
+		ret = swap_file_examine(&findings->file, findings->block, findings->read_only,
+					findings->file.searchable ? scan->chunks : NULL, NULL,
+					&findings->swap);
+	findings->error = ret;
+	return ret;
+}
+
+static int tell_of_file(struct nocow_scan *scan, const struct opened_file *opened,
+			struct findings *findings)
+{
+	struct nocow_report *report = &scan->report;
 	int ret, ended;
 
-	ret = report->ops->begin_file(report, findings);
+	ret = nocow_report_begin_file(report, findings);
 	if (ret < 0)
 		return ret;
-	ret = examine(scan, findings);
-	ended = report->ops->end_file(report, findings);
+	scan->current = findings;
+	ret = examine(scan, opened, findings);
+	if (ret == 0)
+		ret = examine_as_swap(scan, opened, findings);
+	scan->current = NULL;
+	ended = nocow_report_end_file(report, findings);
 	return ret < 0 ? ret : ended;
 }
 
 /* For --sort and --top. */
-static int keep_file(struct scan *scan, struct findings *findings)
+static int keep_file(struct nocow_scan *scan, const struct opened_file *opened,
+		     struct findings *findings)
 {
-	int ret = examine(scan, findings);
-	int kept = row_sort_add(scan->rows, findings->path, findings);
+	const struct found_file *found = opened->found;
+	struct path_node *path;
+	int ret, kept;
 
+	ret = examine(scan, opened, findings);
+	path = path_node_new(&scan->files.paths, found->directory, found->name);
+	if (!path)
+		return -ENOMEM;
+	kept = nocow_report_keep(scan->rows, path, findings);
+	path_node_release(path);
 	return ret < 0 ? ret : kept;
 }
 
-static int report_findings(struct scan *scan, struct findings *findings)
+static int examine_and_report(struct nocow_scan *scan, const struct opened_file *opened,
+			      struct findings *findings)
 {
 	if (scan->arguments->summary)
-		return examine(scan, findings);
-	return scan->rows ? keep_file(scan, findings) : tell_of_file(scan, findings);
+		return examine(scan, opened, findings);
+	return scan->rows ? keep_file(scan, opened, findings) :
+			    tell_of_file(scan, opened, findings);
 }
 
-static int report_row(void *data, const char *path, void *row)
+/* It can be long, and the sums of all files need none. */
+static int find_path(const struct nocow_scan *scan, const struct opened_file *opened,
+		     const char **ret_path)
 {
-	struct scan *scan = data;
-	struct report *report = &scan->report;
+	if (scan->arguments->summary && !scan->arguments->check.check)
+		return 0;
+	*ret_path = opened_file_path(opened);
+	return *ret_path ? 0 : -ENOMEM;
+}
+
+static int report_kept_findings(void *data, const char *path, void *row)
+{
+	struct nocow_scan *scan = data;
+	struct nocow_report *report = &scan->report;
 	struct findings *findings = row;
 	int ret;
 
 	findings->path = path;
-	ret = report->ops->begin_file(report, findings);
-	return ret < 0 ? ret : report->ops->end_file(report, findings);
+	ret = nocow_report_begin_file(report, findings);
+	return ret < 0 ? ret : nocow_report_end_file(report, findings);
 }
 
-static int report_rows(void *data)
+static int report_all_kept(void *data)
 {
-	struct scan *scan = data;
+	struct nocow_scan *scan = data;
 
-	return scan->rows ? row_sort_report(scan->rows, report_row, scan) : 0;
+	return scan->rows ? row_sort_report(scan->rows, report_kept_findings, scan) : 0;
 }
 
-static void set_status(struct scan *scan, enum verdict verdict)
+static void set_status(struct nocow_scan *scan, enum check_verdict verdict)
 {
-	int *status = &scan->files.visit.status;
+	int *status = &scan->files.status;
 
+	if (verdict_alarms(verdict))
+		scan->arguments->global->finding =
+			"writes to a NOCOW file are copied, or a file is not NOCOW";
 	if (verdict == VERDICT_UNKNOWN)
 		*status = STATUS_ERROR;
 	else if (verdict_alarms(verdict) && *status == STATUS_OK)
@@ -425,126 +557,151 @@ static void set_status(struct scan *scan, enum verdict verdict)
 }
 
 /* Counts a file that was reported, and says what --check found. */
-static void count_file(struct scan *scan, const struct findings *findings)
+static void count_findings(struct nocow_scan *scan, const struct findings *findings)
 {
-	const struct arguments *arguments = scan->arguments;
-	struct report *report = &scan->report;
+	const struct nocow_options *arguments = scan->arguments;
+	struct nocow_report *report = &scan->report;
 
 	nocow_sums_add(&scan->total, &findings->sums);
 	scan->files.file_count++;
-	report->hints |= 1u << nocow_hint_of(&findings->file, &findings->sums);
+	report->hints |= 1u << findings_hint(findings);
 	if (verdict_alarms(findings->verdict))
 		report->alarm_count++;
 	if (findings->verdict == VERDICT_UNKNOWN)
 		report->unknown_count++;
 	verdict_complain(&arguments->check, findings, arguments->global->sizes);
 	set_status(scan, findings->verdict);
+	if (arguments->swap && swap_is_usable(&findings->swap) == ANSWER_UNKNOWN)
+		set_status(scan, VERDICT_UNKNOWN);
+	else if (arguments->swap && swap_is_usable(&findings->swap) == ANSWER_NO)
+		set_status(scan, VERDICT_COPIED);
 }
 
-static struct failure report_file(void *data, const struct opened_file *opened)
+static struct failure nocow_report_file(void *data, const struct opened_file *opened)
 {
-	struct scan *scan = data;
-	struct findings findings = { .path = opened->path };
+	struct nocow_scan *scan = data;
+	struct findings findings = { 0 };
 	int ret;
 
-	ret = look_at_file(scan, opened, &findings);
+	ret = find_path(scan, opened, &findings.path);
 	if (ret == 0)
-		ret = report_findings(scan, &findings);
+		ret = look_at_file(scan, opened, &findings);
+	if (ret == 0)
+		ret = examine_and_report(scan, opened, &findings);
 	if (ret < 0)
 		return (struct failure){ "cannot examine", ret };
-	count_file(scan, &findings);
+	count_findings(scan, &findings);
 	return NO_FAILURE;
+}
+
+static int nocow_give_up(void *data)
+{
+	struct findings *findings = ((struct nocow_scan *)data)->current;
+	struct nocow_scan *scan = data;
+	int ret, ended = 0;
+
+	scan->current = NULL;
+	scan->iter = NULL;
+	if (findings) {
+		findings->error = -EBUSY;
+		ended = nocow_report_end_file(&scan->report, findings);
+	}
+	ret = nocow_iter_new(&scan->iter);
+	return ret < 0 ? ret : ended;
 }
 
 /* -- the command -- */
 
-static int prepare(void *data)
+static int nocow_prepare(struct nocow_scan *scan)
 {
-	struct scan *scan = data;
 	int ret;
 
 	ret = nocow_iter_new(&scan->iter);
+	if (ret == 0)
+		ret = swap_files_read(&scan->swap_files);
 	if (ret == 0 && scan->arguments->sort.key)
 		ret = row_sort_new(&scan->rows, &scan->arguments->sort, sizeof(struct findings));
-	return ret < 0 ? ret : scan->report.ops->open(&scan->report);
+	return ret;
 }
 
-static int report_total(void *data)
+static void report_exercise(struct nocow_scan *scan)
 {
-	struct scan *scan = data;
-
-	return scan->report.ops->total(&scan->report, &scan->total,
-				       file_options_ask_for_several(&scan->arguments->files));
-}
-
-static int report_exercise(void *data)
-{
-	struct scan *scan = data;
-	const struct arguments *arguments = scan->arguments;
+	const struct nocow_options *arguments = scan->arguments;
 	struct exercise exercise;
 
 	if (!arguments->exercise.directory)
-		return 0;
+		return;
 	if (exercise_run(&arguments->exercise, &scan->subvolume, arguments->global->sizes,
 			 &exercise) < 0)
-		scan->files.visit.status = STATUS_ERROR;
+		scan->files.status = STATUS_ERROR;
 	else
-		scan->report.ops->exercise(&scan->report, &exercise);
-	return 0;
+		exercise_report(&exercise, &scan->files.out, scan->files.file_count);
 }
 
-static void release(void *data)
+static void nocow_release(struct nocow_scan *scan)
 {
-	struct scan *scan = data;
-
-	scan->report.ops->close(&scan->report);
+	rows_end(&scan->report.summary);
 	nocow_iter_free(scan->iter);
+	nocow_check_forget_subvolume(&scan->subvolume);
+	inode_set_free(scan->swap_files);
+	chunk_list_free(scan->chunks);
 	row_sort_free(scan->rows);
 }
 
-static const struct file_report_ops report_ops = {
-	.key = "nocow-check",
-	.prepare = prepare,
-	.file = report_file,
-	.kept = report_rows,
-	.total = report_total,
-	.append = report_exercise,
-	.release = release,
-};
+static const struct file_ops file_ops = { .report = nocow_report_file, .given_up = nocow_give_up };
 
-static const struct report_ops *reporter_of(const struct global_options *global)
+/* What comes after the files. Returns as files_each(), which returned RET. */
+static int nocow_finish(struct nocow_scan *scan, int ret)
 {
-	if (global->metrics)
-		return &nocow_check_metrics;
-	return global->json ? &nocow_check_json : &nocow_check_text;
-}
+	bool several = file_options_ask_for_several(&scan->arguments->files);
+	int ended = report_all_kept(scan);
 
-static int run(const void *data)
-{
-	const struct arguments *arguments = data;
-	struct scan scan = { .arguments = arguments };
-
-	scan.report = (struct report){
-		.ops = reporter_of(arguments->global),
-		.files = &scan.files,
-		.metrics = arguments->global->metrics,
-		.sizes = arguments->global->sizes,
-		.ranges = arguments->extents,
-		.total_alone = arguments->summary,
-		.verdicts = arguments->check.check,
-		.no_hints = arguments->global->verbosity < 0,
-	};
-	return file_report_run(&scan.files, &arguments->files, &report_ops, &scan);
+	if (ended > 0)
+		scan->files.status = STATUS_ERROR;
+	else if (ret == 0)
+		ret = ended;
+	files_end_results(&scan->files);
+	ended = files_have_total(&scan->files, ret) ?
+			nocow_report_total(&scan->report, &scan->total, several) :
+			0;
+	if (ret == 0)
+		ret = ended;
+	if (ret == 0)
+		report_exercise(scan);
+	return ret;
 }
 
 int nocow_check_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = {
+	struct nocow_options arguments = {
 		.global = global,
 		.files.global = global,
-		.sort.keys = sort_keys,
+		.sort = { .fields = nocow_report_fields, .usual = "copied" },
 		.exercise = { .size = DEFAULT_SIZE, .seconds = DEFAULT_SECONDS },
 	};
+	CLEANUP(nocow_release)
+	struct nocow_scan scan = {
+		.arguments = &arguments,
+		.files.options = &arguments.files,
+	};
+	int ret, status;
 
-	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
+	if (!file_options_parse(&argp, argc, argv, &arguments, &arguments.files, &status))
+		return status;
+	scan.report = (struct nocow_report){
+		.files = &scan.files,
+		.ranges = arguments.extents,
+		.total_alone = arguments.summary,
+		.verdicts = arguments.check.check,
+		.swap = arguments.swap,
+		.no_hints = global->verbosity < 0,
+	};
+	ret = nocow_prepare(&scan);
+	if (ret == 0)
+		ret = files_begin(&scan.files, "nocow-check");
+	if (ret == 0) {
+		ret = files_each(&scan.files, &file_ops, &scan);
+		ret = nocow_finish(&scan, ret);
+	}
+	return files_end(&scan.files, ret);
 }

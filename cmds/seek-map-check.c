@@ -3,27 +3,27 @@
 
 #include <inttypes.h>
 
-#include "base/find-nonzero.h"
-#include "seek-map-check.h"
+#include "seek-map.h"
+#include "seek/seek-iter.h"
 #include "ui/exit-status.h"
 #include "ui/progress.h"
 
 #define BYTES_PER_PROGRESS (UINT64_C(64) << 20)
 
 struct check {
-	struct details *details;
+	struct seek_details *details;
 	uint64_t found;
 };
 
 /* -- lseek against FIEMAP -- */
 
-static bool agrees(const struct part *part)
+static bool agrees(const struct seek_part *part)
 {
 	return extent_kind_is_data(part->kind) == part->is_data;
 }
 
 /* Gives PART each part of RANGE; ITER must not be in use. */
-static int walk_both_maps(const struct details *details, struct byte_range range,
+static int walk_both_maps(const struct seek_details *details, struct byte_range range,
 			  struct fiemap_iter *iter, part_function *part, void *data)
 {
 	struct seek_segment segment;
@@ -45,20 +45,20 @@ static int walk_both_maps(const struct details *details, struct byte_range range
 	return ret;
 }
 
-static int report_disagreement(void *data, const struct part *part)
+static int report_disagreement(void *data, const struct seek_part *part)
 {
 	struct check *check = data;
-	struct report *report = check->details->report;
+	struct seek_report *report = check->details->report;
 
 	if (agrees(part))
 		return 0;
 	check->found++;
-	report->ops->disagreement(report, part);
+	seek_report_disagreement(report, part);
 	return 0;
 }
 
 /* The file may have changed between the two answers, so both are asked for once more. */
-static int compare_part(void *data, const struct part *part)
+static int compare_part(void *data, const struct seek_part *part)
 {
 	struct check *check = data;
 
@@ -80,7 +80,7 @@ static int compare_maps(struct check *check)
  * Looks again at OFFSET, in a hole up to END and not zero. Returns 1 if it is so still; 0 if the
  * file changed, with where to read on: after what is data by now; or a negative errno.
  */
-static int look_again(const struct details *details, uint64_t offset, uint64_t end,
+static int look_again(const struct seek_details *details, uint64_t offset, uint64_t end,
 		      uint64_t *ret_next)
 {
 	const struct byte_range rest = { offset, end - offset };
@@ -104,7 +104,7 @@ static int look_again(const struct details *details, uint64_t offset, uint64_t e
 	return find_nonzero(details->fd, (struct byte_range){ offset, 1 }, &other);
 }
 
-static void warn_of_lost_end(struct details *details)
+static void warn_of_lost_end(struct seek_details *details)
 {
 	if (details->changed)
 		return;
@@ -115,7 +115,7 @@ static void warn_of_lost_end(struct details *details)
 /* Reports the first byte that is not zero. Reads piece by piece, since a hole may take hours. */
 static int read_hole(struct check *check, const struct seek_segment *hole)
 {
-	struct details *details = check->details;
+	struct seek_details *details = check->details;
 	uint64_t end = hole->offset + hole->length;
 	uint64_t offset = hole->offset;
 
@@ -138,7 +138,7 @@ static int read_hole(struct check *check, const struct seek_segment *hole)
 			return ret;
 		if (ret > 0) {
 			check->found++;
-			details->report->ops->nonzero_hole(details->report, hole, other);
+			seek_report_nonzero_hole(details->report, hole, other);
 			return 0;
 		}
 		if (progress_due())
@@ -167,41 +167,50 @@ static int read_holes(struct check *check)
 
 /* -- the checks -- */
 
-static int run_check(struct details *details, enum check_kind kind)
+static const char *const check_keys[CHECK_KIND_COUNT] = {
+	[CHECK_MAPS] = "disagreements",
+	[CHECK_HOLES] = "nonzero_holes",
+};
+
+static int run_check(struct seek_details *details, enum check_kind kind)
 {
 	static int (*const functions[CHECK_KIND_COUNT])(struct check * check) = {
 		[CHECK_MAPS] = compare_maps,
 		[CHECK_HOLES] = read_holes,
 	};
-	struct report *report = details->report;
-	struct scan *scan = details->scan;
+	struct seek_report *report = details->report;
+	struct seek_scan *scan = details->scan;
 	struct check check = { .details = details };
 	int ret;
 
-	report->ops->begin_check(report, kind);
+	json_begin_array(&scan->files.out.json, check_keys[kind]);
 	ret = functions[kind](&check);
-	report->ops->end_check(report, kind, ret == 0 && !check.found);
+	seek_report_end_check(report, kind, ret == 0 && !check.found);
 
+	if (check.found)
+		scan->arguments->global->finding = kind == CHECK_MAPS ?
+							   "lseek and FIEMAP disagree" :
+							   "a hole is not zero";
 	/* An error outweighs it: not everything was checked then. */
-	if (check.found && scan->files.visit.status == STATUS_OK)
-		scan->files.visit.status = STATUS_CHECK_FAILED;
+	if (check.found && scan->files.status == STATUS_OK)
+		scan->files.status = STATUS_CHECK_FAILED;
 	return ret;
 }
 
-int seek_map_report_check(struct details *details)
+int seek_map_report_check(struct seek_details *details)
 {
-	const struct arguments *arguments = details->scan->arguments;
-	struct report *report = details->report;
+	const struct seek_options *arguments = details->scan->arguments;
+	struct json_writer *json = &details->scan->files.out.json;
 	int ret = 0;
 
 	if (arguments->check)
 		ret = run_check(details, CHECK_MAPS);
 	else
-		report->ops->no_check(report, CHECK_MAPS);
+		json_add_null(json, check_keys[CHECK_MAPS]);
 
 	if (arguments->check_data && ret == 0)
 		ret = run_check(details, CHECK_HOLES);
 	else
-		report->ops->no_check(report, CHECK_HOLES);
+		json_add_null(json, check_keys[CHECK_HOLES]);
 	return ret;
 }

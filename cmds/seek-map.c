@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 
-#include "base/cleanup.h"
-#include "base/mul-div.h"
-#include "base/saturating-add.h"
 #include "commands.h"
-#include "seek-map-check.h"
-#include "seek-map-verdict.h"
 #include "seek-map.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 
 #define REPEAT_MAX 1000
 #define SEGMENTS_PER_PROGRESS 256
+/* Where calls take milliseconds, this many samples and this much time are enough. */
+#define TIME_ENOUGH_NS (10 * NANOSECONDS_PER_SECOND)
 
 /* -- options -- */
 
@@ -38,33 +38,25 @@ enum {
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
-	{ "fiemap", OPTION_FIEMAP, NULL, 0,
-	  "Also show the kind of extent by FIEMAP: regular, inline, prealloc, delalloc or hole",
-	  1 },
+	{ "fiemap", OPTION_FIEMAP, NULL, 0, "Also show the kind of extent, from FIEMAP", 1 },
 	{ "map", OPTION_MAP, "HEIGHT", OPTION_ARG_OPTIONAL,
-	  "Draw the file from start to end as HEIGHT lines (1) of blocks, several files on one scale",
-	  1 },
-	{ "qemu", OPTION_QEMU, NULL, 0,
-	  "Print only the segments, in the form of qemu-img map --output=json", 1 },
-	{ "summarize", 's', NULL, 0, "Print the sums of each file, without its segments", 1 },
+	  "Draw the file as HEIGHT lines of blocks (1)", 1 },
+	{ "qemu", OPTION_QEMU, NULL, 0, "Print segments as qemu-img map --output=json", 1 },
+	{ "summarize", 's', NULL, 0, "Print only the sums of each file", 1 },
 	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "check", OPTION_CHECK, "data", OPTION_ARG_OPTIONAL,
-	  "Check whether FIEMAP agrees; with data, also whether holes read as zeros", 1 },
-	{ NULL, 0, NULL, 0, "How long it takes:", 2 },
-	{ "verdict", OPTION_VERDICT, NULL, 0,
-	  "Say whether lseek is slow here because of the kernel, and whether seek-cache helps", 2 },
+	  "Compare with FIEMAP; data: also read the holes", 1 },
+	{ NULL, 0, NULL, 0, "Cost:", 2 },
+	{ "verdict", OPTION_VERDICT, NULL, 0, "Report whether the kernel is to blame", 2 },
 	{ "timing", OPTION_TIMING, NULL, 0, "Print how long the lseek calls take", 2 },
-	{ "histogram", OPTION_HISTOGRAM, NULL, 0,
-	  "Like --timing, and also print a histogram of the times", 2 },
-	{ "cold", OPTION_COLD, NULL, 0,
-	  "Like --timing, but first write back, drop all caches and time a cold pass (root)", 2 },
-	{ "reopen", OPTION_REOPEN, NULL, 0,
-	  "Like --timing, and also open the file anew for each call", 2 },
+	{ "histogram", OPTION_HISTOGRAM, NULL, 0, "Like --timing, with a histogram", 2 },
+	{ "cold", OPTION_COLD, NULL, 0, "Like --timing, and first drop all caches (root)", 2 },
+	{ "reopen", OPTION_REOPEN, NULL, 0, "Like --timing, and also reopen for each call", 2 },
 	{ "repeat", OPTION_REPEAT, "N", 0, "Like --timing, with the medians of N walks", 2 },
 	{ 0 },
 };
 
-static error_t parse_check(struct arguments *arguments, const char *text)
+static error_t parse_check(struct seek_options *arguments, const char *text)
 {
 	arguments->check = true;
 	if (!text)
@@ -77,41 +69,34 @@ static error_t parse_check(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t check_arguments(const struct arguments *arguments)
+static error_t check_seek_options(struct seek_options *arguments)
 {
-	if (arguments->global->done)
-		return 0;
-	if (arguments->summarize && arguments->fiemap && !arguments->map) {
-		error("--fiemap cannot be combined with --summarize, except with --map");
-		return EINVAL;
-	}
-	if (arguments->global->metrics &&
-	    (arguments->check || arguments->fiemap || arguments->map || arguments->qemu ||
-	     arguments->verdict)) {
-		error("metrics cannot be combined with --check, --fiemap, --map, --qemu or --verdict");
-		return EINVAL;
-	}
-	if (!arguments->qemu)
-		return 0;
-	if (arguments->global->format == FORMAT_NDJSON) {
-		error("--qemu prints an array, which is no line of ndjson");
-		return EINVAL;
-	}
-	if (file_options_ask_for_several(&arguments->files)) {
-		error("--qemu needs exactly one file");
-		return EINVAL;
-	}
-	if (arguments->fiemap || arguments->map || arguments->summarize || arguments->timing ||
-	    arguments->verdict || arguments->check) {
-		error("--qemu cannot be combined with other reports");
-		return EINVAL;
-	}
-	return 0;
+	const struct seek_options *a = arguments;
+	bool is_plugin = a->global->format == FORMAT_NAGIOS;
+	const struct option_rule rules[] = {
+		{ a->summarize && a->fiemap && !a->map,
+		  "--fiemap cannot be combined with --summarize, except with --map" },
+		{ a->global->metrics && ((a->check && !is_plugin) || a->fiemap || a->map ||
+					 a->qemu || a->verdict),
+		  "metrics cannot be combined with --check, --fiemap, --map, --qemu or --verdict" },
+		{ a->qemu && a->global->format == FORMAT_NDJSON,
+		  "--qemu does not support --format ndjson" },
+		{ a->qemu && file_options_ask_for_several(&a->files),
+		  "--qemu requires exactly one file" },
+		{ a->qemu && (a->fiemap || a->map || a->summarize || a->timing || a->verdict ||
+			      a->check || is_plugin),
+		  "--qemu cannot be combined with other reports" },
+		{ 0 },
+	};
+
+	arguments->check |= is_plugin;
+	arguments->files.is_timed = a->timing || a->verdict;
+	return a->global->done ? 0 : check_option_rules(rules);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_seek_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct seek_options *arguments = state->input;
 
 	switch (key) {
 	case OPTION_FIEMAP:
@@ -151,7 +136,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		state->child_inputs[1] = arguments->global;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments);
+		return check_seek_options(arguments);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -159,7 +144,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
+	.parser = parse_seek_option,
 	.children = file_argp_children,
 	.args_doc = "PATH...",
 	.doc = "Show where a file on btrfs has data and where it has holes, as lseek finds "
@@ -170,46 +155,26 @@ static const struct argp argp = {
 
 /* -- the whole run -- */
 
-bool seek_map_wants_details(const struct arguments *arguments)
+bool seek_map_wants_details(const struct seek_options *arguments)
 {
 	return !arguments->summarize || arguments->timing || arguments->verdict || arguments->map;
 }
 
-static void count_file(struct scan *scan, const struct sums *sums)
-{
-	struct sums *total = &scan->total;
-
-	/* Sparse files may well be larger together than 64 bits tell. */
-	total->size = saturating_add(total->size, sums->size);
-	total->data_bytes = saturating_add(total->data_bytes, sums->data_bytes);
-	total->hole_bytes = saturating_add(total->hole_bytes, sums->hole_bytes);
-	total->segment_count += sums->segment_count;
-	total->calls += sums->calls;
-	scan->files.file_count++;
-}
-
-static int report_total(void *data)
-{
-	struct scan *scan = data;
-
-	return scan->report.ops->total(&scan->report, &scan->total);
-}
-
-void seek_map_show_progress(const struct details *details, uint64_t segment_count)
+void seek_map_show_progress(const struct seek_details *details, uint64_t segment_count)
 {
 	if (segment_count % SEGMENTS_PER_PROGRESS == 0 && progress_due())
 		progress_show("%" PRIu64 " files, then %" PRIu64 " segments",
 			      details->scan->files.file_count, segment_count);
 }
 
-void seek_map_start_walk(const struct details *details, struct seek_iter *iter)
+void seek_map_start_walk(const struct seek_details *details, struct seek_iter *iter)
 {
 	seek_iter_start(iter, details->fd, details->range, details->size);
 }
 
 /* -- what it costs: --timing and its kin -- */
 
-static int time_walk(const struct details *details, bool reopen, struct latency *latency)
+static int time_walk(const struct seek_details *details, bool reopen, struct latency *latency)
 {
 	struct seek_segment segment;
 	uint64_t segment_count = 0;
@@ -225,13 +190,13 @@ static int time_walk(const struct details *details, bool reopen, struct latency 
 	return ret;
 }
 
-static int time_cold(const struct details *details, struct timing *timing)
+static int time_cold_walk(const struct seek_details *details, struct seek_timing *timing)
 {
 	int ret;
 
 	if (!details->scan->arguments->cold)
 		return 0;
-	ret = file_visit_drop_caches(&details->scan->files.visit, details->fd);
+	ret = files_drop_caches(&details->scan->files, details->fd);
 	if (ret <= 0)
 		return ret;
 	ret = time_walk(details, false, &timing->latency);
@@ -241,7 +206,7 @@ static int time_cold(const struct details *details, struct timing *timing)
 }
 
 /* Walks both ways in turn, so that what else the machine does falls on both. */
-static int time_rounds(const struct details *details, struct timing *timing,
+static int time_rounds(const struct seek_details *details, struct seek_timing *timing,
 		       struct latency_figures *warm, struct latency_figures *reopened)
 {
 	for (uint64_t i = 0; i < details->scan->arguments->repeat; i++) {
@@ -267,7 +232,7 @@ static int time_rounds(const struct details *details, struct timing *timing,
 	return 0;
 }
 
-/* Pair by pair, since the two walks of a pair have the same load beside them. */
+/* Pair by pair, since both walks of a pair run under the same load. */
 static int compare_rounds(const struct latency_figures *warm,
 			  const struct latency_figures *reopened, size_t count,
 			  struct quartiles *ret_percent)
@@ -282,9 +247,9 @@ static int compare_rounds(const struct latency_figures *warm,
 	return 0;
 }
 
-static int measure(const struct details *details, struct timing *timing)
+static int measure(const struct seek_details *details, struct seek_timing *timing)
 {
-	const struct arguments *arguments = details->scan->arguments;
+	const struct seek_options *arguments = details->scan->arguments;
 	CLEANUP_FREE struct latency_figures *warm = NULL;
 	CLEANUP_FREE struct latency_figures *reopened = NULL;
 	int ret;
@@ -296,7 +261,7 @@ static int measure(const struct details *details, struct timing *timing)
 	if (!warm || (arguments->reopen && !reopened))
 		return -ENOMEM;
 
-	ret = time_cold(details, timing);
+	ret = time_cold_walk(details, timing);
 	if (ret == 0)
 		ret = time_rounds(details, timing, warm, reopened);
 	if (ret == 0)
@@ -306,9 +271,52 @@ static int measure(const struct details *details, struct timing *timing)
 					     &timing->figures[WALK_REOPENED]);
 	if (ret == 0 && reopened)
 		ret = compare_rounds(warm, reopened, arguments->repeat, &timing->reopened_percent);
+	timing->is_compared = reopened && arguments->repeat >= TIMING_PAIRS_MIN &&
+			      timing->figures[WALK_REOPENED].calls;
 	timing->measured[WALK_WARM] = true;
 	timing->measured[WALK_REOPENED] = arguments->reopen;
 	return ret;
+}
+
+/* -- whether the kernel is slow: --verdict -- */
+
+static void prepare_verdict(struct seek_scan *scan)
+{
+	struct feature_status statuses[FEATURE_COUNT];
+	struct utsname kernel;
+
+	uname(&kernel);
+	feature_status_read(NULL, kernel.release, statuses);
+	scan->seek_cache = statuses[FEATURE_SEEK_CACHE];
+}
+
+/* Samples of the whole file; an empty one has none. Returns 0 or a negative errno. */
+static int judge_kernel(struct seek_details *details)
+{
+	struct seek_sample samples[SEEK_VERDICT_SAMPLES];
+	uint64_t started_ns = monotonic_ns();
+	size_t count = 0;
+
+	for (int i = 0; details->size && i < SEEK_VERDICT_SAMPLES; i++) {
+		int ret;
+
+		if (count >= SEEK_VERDICT_SAMPLES_MIN &&
+		    monotonic_ns() - started_ns > TIME_ENOUGH_NS)
+			break;
+		if (progress_due())
+			progress_show("%" PRIu64 " files, then sample %d of %d",
+				      details->scan->files.file_count, i + 1, SEEK_VERDICT_SAMPLES);
+		ret = seek_sample_take(details->fd, details->size, &samples[count]);
+		if (ret < 0)
+			return ret;
+		/* a sample of a file that changed does not count */
+		count += ret;
+	}
+	details->verdict = (struct kernel_verdict){
+		.seek = seek_verdict_of(samples, count),
+		.seek_cache = details->scan->seek_cache,
+	};
+	return 0;
 }
 
 /* -- the segments -- */
@@ -317,7 +325,7 @@ int seek_map_split_segment(struct kind_walk *kinds, const struct seek_segment *s
 			   part_function *function, void *data)
 {
 	uint64_t end = segment->offset + segment->length;
-	struct part part = { .offset = segment->offset, .is_data = segment->is_data };
+	struct seek_part part = { .offset = segment->offset, .is_data = segment->is_data };
 
 	while (part.offset < end) {
 		uint64_t part_end;
@@ -335,16 +343,14 @@ int seek_map_split_segment(struct kind_walk *kinds, const struct seek_segment *s
 	return 0;
 }
 
-static int report_part(void *data, const struct part *part)
+static int report_part(void *data, const struct seek_part *part)
 {
-	struct report *report = data;
-
-	return report->ops->segment(report, part);
+	return seek_report_segment(data, part);
 }
 
-static int report_segment(struct details *details, const struct seek_segment *segment)
+static int report_segment(struct seek_details *details, const struct seek_segment *segment)
 {
-	const struct part part = {
+	const struct seek_part part = {
 		.offset = segment->offset,
 		.length = segment->length,
 		.is_data = segment->is_data,
@@ -357,7 +363,7 @@ static int report_segment(struct details *details, const struct seek_segment *se
 	return report_part(details->report, &part);
 }
 
-static void add_segment(struct sums *sums, const struct seek_segment *segment)
+static void add_segment(struct seek_sums *sums, const struct seek_segment *segment)
 {
 	sums->segment_count++;
 	if (segment->is_data)
@@ -367,22 +373,22 @@ static void add_segment(struct sums *sums, const struct seek_segment *segment)
 }
 
 /* Whether the file is not what it was when it was opened. */
-static bool has_other_size(const struct details *details)
+static bool has_other_size(const struct seek_details *details)
 {
 	struct stat status;
 
 	return fstat(details->fd, &status) == 0 && (uint64_t)status.st_size != details->size;
 }
 
-void seek_map_warn_if_changed(const struct details *details)
+void seek_map_warn_if_changed(const struct seek_details *details)
 {
 	if (details->changed)
 		warning_path("changed while it was mapped:", details->path, 0);
 }
 
-static int report_segments(struct details *details)
+static int report_segments(struct seek_details *details)
 {
-	const struct scan *scan = details->scan;
+	const struct seek_scan *scan = details->scan;
 	struct seek_segment segment;
 	struct seek_iter iter;
 	int ret = 0;
@@ -409,89 +415,51 @@ static int report_segments(struct details *details)
 
 /* -- putting a file's report together -- */
 
-static int report_timing(struct details *details)
+/* Looks at what must be measured before the report begins. */
+static int begin_file(struct seek_details *details)
 {
-	const struct timing *timing = details->scan->timing;
-	struct report *report = details->report;
-	int ret;
-
-	ret = report->ops->timing(report, timing);
-	report->ops->counters(report, timing ? &timing->counter_delta : NULL);
-	return ret;
-}
-
-/* What comes after the segments. */
-static int report_findings(struct details *details)
-{
-	struct report *report = details->report;
-	int ret;
-
-	report->ops->changed(report, details->changed);
-	report->ops->calls(report, details->sums.calls);
-	ret = report_timing(details);
-	report->ops->verdict(report, details->scan->arguments->verdict ? &details->verdict : NULL);
-	if (ret == 0)
-		ret = seek_map_report_check(details);
-	report->ops->map(report);
-	return ret;
-}
-
-static int report_sums(struct details *details)
-{
-	struct report *report = details->report;
-	struct scan *scan = details->scan;
-
-	count_file(scan, &details->sums);
-	if (progress_due())
-		progress_show("%" PRIu64 " files", scan->files.file_count);
-	return report->ops->sums(report, details->path, &details->sums);
-}
-
-static int report_contents(struct details *details)
-{
-	struct report *report = details->report;
-	int ret, ended;
-
-	ret = report_segments(details);
-	ended = report->ops->end_segments(report);
-	if (ret == 0)
-		ret = ended;
-	if (ret == 0)
-		ret = report_findings(details);
-	return ret < 0 ? ret : report_sums(details);
-}
-
-static int report_opened_file(struct details *details)
-{
-	struct report *report = details->report;
-	struct scan *scan = details->scan;
+	struct seek_scan *scan = details->scan;
 	int ret = 0;
 
 	/* Before anything else looks at the file, and warms what is to be timed cold. */
 	if (scan->timing)
 		ret = measure(details, scan->timing);
 	if (ret == 0 && scan->arguments->verdict)
-		ret = seek_map_judge(details);
+		ret = judge_kernel(details);
 	if (ret == 0)
-		ret = report->ops->begin_file(report, details->path, details->size);
-	if (ret < 0)
-		return ret;
-
-	ret = report_contents(details);
-	if (ret < 0)
-		report->ops->failed(report, ret);
-	report->ops->end_file(report);
+		ret = seek_report_begin_file(details->report, details->path, details->size);
 	return ret;
 }
 
-static struct details details_of(struct scan *scan, const struct opened_file *file)
+/* What comes after the segments. */
+static int report_after_segments(struct seek_details *details)
+{
+	struct seek_report *report = details->report;
+	int ret;
+
+	seek_report_calls(report, details->changed, details->sums.calls);
+	ret = seek_report_timing(report, details->scan->timing);
+	seek_report_verdict(report, details->scan->arguments->verdict ? &details->verdict : NULL);
+	if (ret == 0)
+		ret = seek_map_report_check(details);
+	seek_report_map(report);
+	return ret;
+}
+
+static int report_sums(struct seek_details *details)
+{
+	details->scan->files.file_count++;
+	return seek_report_sums(details->report, &details->sums);
+}
+
+static struct seek_details details_of(struct seek_scan *scan, const struct opened_file *file)
 {
 	uint64_t size = file->status.st_size;
 
-	return (struct details){
+	return (struct seek_details){
 		.scan = scan,
 		.report = &scan->report,
-		.path = file->path,
+		.path = opened_file_path(file),
 		.fd = file->fd,
 		.size = size,
 		.range = byte_range_cut(scan->arguments->files.range, size),
@@ -499,17 +467,29 @@ static struct details details_of(struct scan *scan, const struct opened_file *fi
 	};
 }
 
-static struct failure report_file(void *data, const struct opened_file *file)
+static struct failure seek_report_file(void *data, const struct opened_file *file)
 {
-	struct details details = details_of(data, file);
-	int ret = report_opened_file(&details);
+	struct seek_details details = details_of(data, file);
+	int ret = details.path ? begin_file(&details) : -ENOMEM;
+	int ended;
 
+	if (ret < 0)
+		return (struct failure){ "cannot map", ret };
+	ret = report_segments(&details);
+	ended = rows_end(&details.report->rows);
+	if (ret == 0)
+		ret = ended;
+	if (ret == 0)
+		ret = report_after_segments(&details);
+	if (ret == 0)
+		ret = report_sums(&details);
+	seek_report_end_file(details.report, ret);
 	return ret < 0 ? (struct failure){ "cannot map", ret } : NO_FAILURE;
 }
 
 /* -- as qemu-img has it: --qemu -- */
 
-static int print_qemu_map(struct details *details)
+static int print_qemu_map(struct seek_details *details)
 {
 	const char *separator = "[";
 	struct seek_segment segment;
@@ -534,93 +514,96 @@ static int print_qemu_map(struct details *details)
 
 static struct failure report_qemu_map(void *data, const struct opened_file *file)
 {
-	struct details details = details_of(data, file);
-	int ret = print_qemu_map(&details);
+	struct seek_details details = details_of(data, file);
+	int ret = details.path ? print_qemu_map(&details) : -ENOMEM;
 
 	return ret < 0 ? (struct failure){ "cannot map", ret } : NO_FAILURE;
 }
 
 /* -- the command -- */
 
-static int prepare(void *data)
+static int make_iterators(struct seek_scan *scan)
 {
-	struct scan *scan = data;
-	const struct arguments *arguments = scan->arguments;
+	const struct seek_options *arguments = scan->arguments;
 	int ret = 0;
 
-	if (arguments->verdict)
-		seek_map_prepare_verdict(scan);
+	scan->iter = scan->second_iter = NULL;
 	if (arguments->fiemap || arguments->check)
 		ret = fiemap_iter_new(&scan->iter);
 	if (ret == 0 && arguments->check)
 		ret = fiemap_iter_new(&scan->second_iter);
-	if (ret == 0)
-		ret = scan->report.ops->open(&scan->report);
+	return ret;
+}
+
+static int seek_prepare(struct seek_scan *scan)
+{
+	const struct seek_options *arguments = scan->arguments;
+	int ret;
+
+	if (arguments->verdict)
+		prepare_verdict(scan);
+	ret = make_iterators(scan);
 	if (ret < 0 || !arguments->timing)
 		return ret;
 	scan->timing = malloc(sizeof(*scan->timing));
 	return scan->timing ? 0 : -ENOMEM;
 }
 
-static void release(void *data)
+static int seek_give_up(void *data)
 {
-	struct scan *scan = data;
+	struct seek_scan *scan = data;
 
-	scan->report.ops->close(&scan->report);
+	if (scan->report.path)
+		seek_report_end_file(&scan->report, -EBUSY);
+	return make_iterators(scan);
+}
+
+static void seek_release(struct seek_scan *scan)
+{
+	seek_report_close(&scan->report);
 	free(scan->timing);
 	fiemap_iter_free(scan->second_iter);
 	fiemap_iter_free(scan->iter);
 }
 
-/* Below everything else, where nothing comes between them. */
-static int report_maps(void *data)
+static const struct file_ops report_ops = { .report = seek_report_file, .given_up = seek_give_up };
+
+/* Of one file, whose map has nothing around it. */
+static const struct file_ops qemu_ops = { .report = report_qemu_map };
+
+/* What comes after the files. Returns as files_each(), which returned RET. */
+static int seek_finish(struct seek_scan *scan, int ret)
 {
-	struct scan *scan = data;
-	struct report *report = &scan->report;
+	int ended = 0;
 
-	return report->ops->maps ? report->ops->maps(report) : 0;
-}
-
-static const struct file_report_ops report_ops = {
-	.key = "seek-map",
-	.prepare = prepare,
-	.file = report_file,
-	.total = report_total,
-	.append = report_maps,
-	.release = release,
-};
-
-/* The format of qemu-img has room for the map of one file, and nothing around it. */
-static const struct file_report_ops qemu_ops = {
-	.prepare = prepare,
-	.file = report_qemu_map,
-	.release = release,
-};
-
-static const struct report_ops *reporter_of(const struct global_options *global)
-{
-	if (global->metrics)
-		return &seek_map_metrics;
-	return global->json ? &seek_map_json : &seek_map_text;
-}
-
-static int run(const void *data)
-{
-	const struct arguments *arguments = data;
-	struct scan scan = { .arguments = arguments };
-
-	scan.report = (struct report){
-		.ops = reporter_of(arguments->global),
-		.arguments = arguments,
-		.files = &scan.files,
-	};
-	return file_report_run(&scan.files, &arguments->files,
-			       arguments->qemu ? &qemu_ops : &report_ops, &scan);
+	files_end_results(&scan->files);
+	if (files_have_total(&scan->files, ret))
+		ended = seek_report_total(&scan->report);
+	if (ret == 0)
+		ret = ended;
+	/* Below everything else, where nothing comes between them. */
+	return ret < 0 ? ret : seek_report_maps(&scan->report);
 }
 
 int seek_map_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global, .files.global = global, .repeat = 1 };
+	struct seek_options arguments = { .global = global, .files.global = global, .repeat = 1 };
+	CLEANUP(seek_release)
+	struct seek_scan scan = {
+		.arguments = &arguments,
+		.files.options = &arguments.files,
+		.report = { .arguments = &arguments, .files = &scan.files },
+	};
+	int ret, status;
 
-	return file_command_run(&argp, argc, argv, run, &arguments, &arguments.files);
+	if (!file_options_parse(&argp, argc, argv, &arguments, &arguments.files, &status))
+		return status;
+	ret = seek_prepare(&scan);
+	if (ret == 0)
+		ret = files_begin(&scan.files, arguments.qemu ? NULL : "seek-map");
+	if (ret == 0)
+		ret = files_each(&scan.files, arguments.qemu ? &qemu_ops : &report_ops, &scan);
+	if (!arguments.qemu)
+		ret = seek_finish(&scan, ret);
+	return files_end(&scan.files, ret);
 }

@@ -2,11 +2,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdio.h>
 
-#include "base/clock.h"
-#include "base/duration.h"
 #include "send-reada-forecast.h"
+#include "sys/clock.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 
@@ -73,74 +71,20 @@ static uint64_t eta_ns(const struct send_forecast *forecast, uint64_t bytes)
 	return mul_div(bytes, NANOSECONDS_PER_SECOND, forecast->rate);
 }
 
-static uint64_t stream_bytes(const struct send_forecast *forecast)
+uint64_t send_forecast_bytes(const struct send_forecast *forecast)
 {
 	return forecast->is_incremental ? forecast->incremental_bytes : forecast->full_bytes;
 }
 
-uint64_t send_forecast_eta_ns(const struct send_forecast *forecast)
+void send_forecast_finish(struct send_forecast *forecast)
 {
-	return eta_ns(forecast, stream_bytes(forecast));
-}
-
-/* -- text -- */
-
-static void print_stream(const struct send_forecast *forecast, const char *name, uint64_t bytes,
-			 struct size_format sizes)
-{
-	char size[UNITS_TEXT_SIZE], time[UNITS_TEXT_SIZE];
-
-	printf("%s: %s", name, format_size(size, bytes, sizes));
-	if (forecast->rate)
-		printf(", %s", format_duration(time, eta_ns(forecast, bytes)));
-	putchar('\n');
-}
-
-static void print_rate(const struct send_forecast *forecast, struct size_format sizes)
-{
-	char rate[UNITS_TEXT_SIZE], size[UNITS_TEXT_SIZE], time[UNITS_TEXT_SIZE];
-
-	format_size(rate, forecast->rate, sizes);
-	if (forecast->measured_bytes)
-		printf("Rate: %s/s, measured: %s sent and discarded in %s\n", rate,
-		       format_size(size, forecast->measured_bytes, sizes),
-		       format_time(time, forecast->measured_ns));
-	else
-		printf("Rate: %s/s, as given\n", rate);
-}
-
-void send_forecast_print(const struct send_forecast *forecast, struct size_format sizes)
-{
-	char text[UNITS_TEXT_SIZE];
-
-	if (sizes.base == SIZE_RAW && !forecast->rate) {
-		puts(format_size(text, stream_bytes(forecast), sizes));
+	forecast->is_made = true;
+	forecast->has_rate = forecast->rate;
+	forecast->has_full_eta = forecast->has_rate && forecast->has_full;
+	forecast->is_compared = forecast->is_incremental && forecast->has_full;
+	if (!forecast->has_rate)
 		return;
-	}
-	if (forecast->is_incremental)
-		print_stream(forecast, "Incremental", forecast->incremental_bytes, sizes);
-	print_stream(forecast, "Full", forecast->full_bytes, sizes);
-	if (forecast->rate)
-		print_rate(forecast, sizes);
-}
-
-/* -- JSON -- */
-
-static void json_eta(struct json_writer *json, const char *key,
-		     const struct send_forecast *forecast, uint64_t bytes)
-{
-	json_add_known_uint(json, key, forecast->rate, eta_ns(forecast, bytes));
-}
-
-void send_forecast_json(const struct send_forecast *forecast, struct json_writer *json)
-{
-	const char *source = forecast->measured_bytes ? "measured" : "given";
-
-	json_add_known_uint(json, "incremental_bytes", forecast->is_incremental,
-			    forecast->incremental_bytes);
-	json_add_known_uint(json, "full_bytes", forecast->is_made, forecast->full_bytes);
-	json_add_known_uint(json, "rate_bytes_per_second", forecast->rate, forecast->rate);
-	json_add_string(json, "rate_source", forecast->rate ? source : NULL);
-	json_eta(json, "eta_ns", forecast, stream_bytes(forecast));
-	json_eta(json, "full_eta_ns", forecast, forecast->full_bytes);
+	forecast->rate_source = forecast->measured_bytes ? "measured" : "given";
+	forecast->eta_ns = eta_ns(forecast, send_forecast_bytes(forecast));
+	forecast->full_eta_ns = eta_ns(forecast, forecast->full_bytes);
 }

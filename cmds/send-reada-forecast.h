@@ -5,9 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/units.h"
 #include "send/send-subvolume.h"
-#include "ui/json.h"
+#include "text/units.h"
 
 /* The contents of --estimate: how large the stream will be, and how long it will take. */
 struct send_forecast {
@@ -16,12 +15,22 @@ struct send_forecast {
 	/* whether the stream has a parent */
 	bool is_incremental;
 	uint64_t incremental_bytes;
+	/* the size of a stream without a parent is known */
+	bool has_full;
 	uint64_t full_bytes;
 	/* bytes a second, 0 if unknown */
 	uint64_t rate;
 	/* the part of the stream by which the rate was measured, 0 if the user gave it */
 	uint64_t measured_bytes;
 	uint64_t measured_ns;
+	/* of send_forecast_finish() */
+	bool has_rate;
+	bool has_full_eta;
+	/* there are both an incremental and a full size */
+	bool is_compared;
+	const char *rate_source;
+	uint64_t eta_ns;
+	uint64_t full_eta_ns;
 };
 
 /*
@@ -32,16 +41,10 @@ struct send_forecast {
 int send_forecast_measure(struct send_forecast *forecast, const struct send_request *request,
 			  struct size_format sizes);
 
-/* How long the stream takes, with its parent if there is one. The rate must be known. */
-uint64_t send_forecast_eta_ns(const struct send_forecast *forecast);
+/* The size of the stream, with its parent if there is one. */
+uint64_t send_forecast_bytes(const struct send_forecast *forecast);
 
-/*
- * Prints FORECAST as text. If SIZES are bare numbers and there is no rate, this is the size of the
- * stream alone, as other programs want it.
- */
-void send_forecast_print(const struct send_forecast *forecast, struct size_format sizes);
-
-/* Writes FORECAST as members of the current JSON object; null for what is unknown. */
-void send_forecast_json(const struct send_forecast *forecast, struct json_writer *json);
+/* The sizes and the rate are known: how long the streams take. */
+void send_forecast_finish(struct send_forecast *forecast);
 
 #endif

@@ -2,11 +2,12 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "fs/device-stats.h"
 #include "send-reada-plot.h"
+#include "sys/clock.h"
 
 /* Short enough for a send of a second, and long enough to cost nothing. */
 #define FIRST_INTERVAL_NS (20 * NANOSECONDS_PER_MILLISECOND)
@@ -22,7 +23,7 @@ static void halve(struct send_plot *plot)
 	plot->interval_ns *= 2;
 }
 
-static void append(struct send_plot *plot, uint64_t elapsed_ns, uint64_t stream_bytes)
+static void append(struct send_plot *plot, uint64_t elapsed_ns, uint64_t sent)
 {
 	struct device_stats devices = { 0 };
 
@@ -30,7 +31,7 @@ static void append(struct send_plot *plot, uint64_t elapsed_ns, uint64_t stream_
 		halve(plot);
 	if (device_stats_read(NULL, plot->fsid, &devices) < 0)
 		plot->devices_known = false;
-	plot->points[plot->point_count++] = (struct send_plot_point){ elapsed_ns, stream_bytes,
+	plot->points[plot->point_count++] = (struct send_plot_point){ elapsed_ns, sent,
 								      devices.read_ns };
 }
 
@@ -47,33 +48,33 @@ static const struct send_plot_point *last_point(const struct send_plot *plot)
 	return &plot->points[plot->point_count - 1];
 }
 
-void send_plot_add(struct send_plot *plot, uint64_t elapsed_ns, uint64_t stream_bytes)
+void send_plot_add(struct send_plot *plot, uint64_t elapsed_ns, uint64_t sent)
 {
 	if (elapsed_ns >= last_point(plot)->elapsed_ns + plot->interval_ns)
-		append(plot, elapsed_ns, stream_bytes);
+		append(plot, elapsed_ns, sent);
 }
 
-void send_plot_end(struct send_plot *plot, uint64_t elapsed_ns, uint64_t stream_bytes)
+void send_plot_end(struct send_plot *plot, uint64_t elapsed_ns, uint64_t sent)
 {
 	if (elapsed_ns > last_point(plot)->elapsed_ns)
-		append(plot, elapsed_ns, stream_bytes);
+		append(plot, elapsed_ns, sent);
 }
 
 /* -- the picture -- */
 
-/* Start in seconds, bytes a second, and reads in flight on average. */
+/* Start in seconds, what is sent a second, and reads in flight on average. */
 static void add_step(FILE *script, double start_ns, const struct send_plot_point *from,
 		     const struct send_plot_point *to)
 {
 	double elapsed_ns = to->elapsed_ns - from->elapsed_ns;
 
 	fprintf(script, "%.3f %.0f %.3f\n", start_ns / NANOSECONDS_PER_SECOND,
-		(to->stream_bytes - from->stream_bytes) / elapsed_ns * NANOSECONDS_PER_SECOND,
+		(to->sent - from->sent) / elapsed_ns * NANOSECONDS_PER_SECOND,
 		(to->read_ns - from->read_ns) / elapsed_ns);
 }
 
-/* A step lasts until the next one begins, and so the last one is told twice. */
-static void add_data(const struct send_plot *plot)
+/* A step lasts until the next one begins, so the last one is written twice. */
+static void add_steps(const struct send_plot *plot)
 {
 	FILE *script = plot->plot.script;
 	const struct send_plot_point *point = plot->points;
@@ -94,11 +95,11 @@ static void add_panel(FILE *script, const char *label, const char *value, const 
 		label, value, colour, value, colour);
 }
 
-static void write_script(struct send_plot *plot, const char *subvolume)
+static void write_send_script(struct send_plot *plot, const char *subvolume)
 {
 	FILE *script = plot->plot.script;
 
-	add_data(plot);
+	add_steps(plot);
 	fprintf(script, "set multiplot layout %d,1 title ", plot->devices_known ? 2 : 1);
 	plot_add_name(&plot->plot, "send of ", subvolume);
 	fprintf(script,
@@ -110,7 +111,10 @@ static void write_script(struct send_plot *plot, const char *subvolume)
 		"set yrange [0:*]\n"
 		"set xlabel 'Time, in seconds'\n",
 		(double)last_point(plot)->elapsed_ns / NANOSECONDS_PER_SECOND);
-	add_panel(script, "Stream, in MiB/s", "($2/1048576)", "#0072b2");
+	if (plot->with_data)
+		add_panel(script, "Stream, in MiB/s", "($2/1048576)", "#0072b2");
+	else
+		add_panel(script, "Thousand commands/s", "($2/1000)", "#0072b2");
 	if (plot->devices_known)
 		add_panel(script, "Reads in flight", "3", "#d55e00");
 	fputs("unset multiplot\n", script);
@@ -122,6 +126,6 @@ int send_plot_finish(struct send_plot *plot, const char *subvolume, bool complet
 		plot_discard(&plot->plot);
 		return 0;
 	}
-	write_script(plot, subvolume);
+	write_send_script(plot, subvolume);
 	return plot_finish(&plot->plot);
 }

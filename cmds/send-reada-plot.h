@@ -14,14 +14,17 @@
 /* What was sent and read until a moment. */
 struct send_plot_point {
 	uint64_t elapsed_ns;
-	uint64_t stream_bytes;
+	/* bytes of the stream, or commands if it has no data */
+	uint64_t sent;
 	/* as in struct device_stats */
 	uint64_t read_ns;
 };
 
-/* The rate of a stream, and the reads in flight, over time; in constant memory. */
+/* The rate of a stream or of its commands, and the reads in flight, over time; in constant memory. */
 struct send_plot {
 	struct plot plot;
+	/* else the rate of its bytes would look like that of a real stream, and is far from it */
+	bool with_data;
 	uint8_t fsid[FSID_SIZE];
 	/* sysfs has the statistics of the devices */
 	bool devices_known;
@@ -34,10 +37,10 @@ struct send_plot {
 void send_plot_begin(struct send_plot *plot, const uint8_t fsid[FSID_SIZE]);
 
 /* Add a point, if it is due. */
-void send_plot_add(struct send_plot *plot, uint64_t elapsed_ns, uint64_t stream_bytes);
+void send_plot_add(struct send_plot *plot, uint64_t elapsed_ns, uint64_t sent);
 
 /* Add the last point. */
-void send_plot_end(struct send_plot *plot, uint64_t elapsed_ns, uint64_t stream_bytes);
+void send_plot_end(struct send_plot *plot, uint64_t elapsed_ns, uint64_t sent);
 
 /*
  * Draw the pass over SUBVOLUME, if a plot is open and the pass has come to its end. Returns 0, or -1

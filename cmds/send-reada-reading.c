@@ -2,36 +2,60 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/mul-div.h"
-#include "base/saturating-add.h"
+#include "num/saturating.h"
 #include "send-reada-reading.h"
 #include "send/send-estimate.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "text/units.h"
+#include "ui/message.h"
 #include "ui/progress.h"
 
-#define BAR_WIDTH 30
+#define READ_SIZE (256 << 10)
+#define BAR_MIN 5
+#define BAR_MAX 30
+/* The first bytes say little about the time for all: the metadata comes before them. */
+#define ETA_AFTER_BYTES (64 << 20)
+#define ETA_AFTER_PERCENT 1
 
-static void draw_bar(char bar[BAR_WIDTH + 1], uint64_t part, uint64_t whole)
+static bool has_eta(uint64_t part, uint64_t whole)
 {
-	int filled = mul_div(part, BAR_WIDTH, whole);
-
-	memset(bar, '.', BAR_WIDTH);
-	memset(bar, '#', filled);
-	bar[BAR_WIDTH] = '\0';
+	return part >= ETA_AFTER_BYTES || part >= mul_div(whole, ETA_AFTER_PERCENT, 100);
 }
 
-static void show_progress(const struct send_reading *reading)
+/* A bar and a blank, as wide as the line has room for with TEXT, or "". */
+static const char *draw_bar(char bar[BAR_MAX + 4], uint64_t part, uint64_t whole, const char *text)
+{
+	size_t around = strlen("[] ") + strlen(text), width = progress_width();
+
+	if (width < around + BAR_MIN)
+		return "";
+	width -= around;
+	if (width > BAR_MAX)
+		width = BAR_MAX;
+	memset(bar, '.', width + 2);
+	memset(bar, '#', mul_div(part, width, whole) + 1);
+	bar[0] = '[';
+	strcpy(bar + width + 1, "] ");
+	return bar;
+}
+
+static void show_send_progress(const struct send_reading *reading)
 {
 	uint64_t elapsed = monotonic_ns() - reading->started_ns;
 	uint64_t whole = reading->expected_bytes;
 	uint64_t part = reading->stream.position;
-	char bar[BAR_WIDTH + 1], sent[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
-	char rate[UNITS_TEXT_SIZE], left[UNITS_TEXT_SIZE];
+	char sent[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE], rate[UNITS_TEXT_SIZE];
+	char bar[BAR_MAX + 4], left[UNITS_TEXT_SIZE], text[5 * UNITS_TEXT_SIZE];
+	int length;
 
 	format_size(sent, part, reading->sizes);
 	format_size(rate, per_second(part, elapsed), reading->sizes);
@@ -40,10 +64,12 @@ static void show_progress(const struct send_reading *reading)
 			      rate);
 		return;
 	}
-	draw_bar(bar, part, whole);
-	format_time(left, mul_div(elapsed, whole - part, part));
-	progress_show("[%s] %3d%% %s of %s, %s/s, %s left", bar, (int)(100.0 * part / whole), sent,
-		      format_size(all, whole, reading->sizes), rate, left);
+	length = snprintf(text, sizeof(text), "%3d%% %s of %s, %s/s", (int)(100.0 * part / whole),
+			  sent, format_size(all, whole, reading->sizes), rate);
+	if (has_eta(part, whole))
+		snprintf(text + length, sizeof(text) - length, ", %s left",
+			 format_duration(left, mul_div(elapsed, whole - part, part)));
+	progress_show("%s%s", draw_bar(bar, part, whole, text), text);
 }
 
 static void count_for_top(struct send_largest_files *top, const struct send_command *command,
@@ -82,12 +108,32 @@ static int estimate_command(const struct send_reading *reading, const struct sen
 	};
 	if (reading->extents && command->type == SEND_UPDATE_EXTENT)
 		ret = send_extents_find(reading->extents, command, &extent);
+	else if (reading->extents)
+		send_extents_follow(reading->extents, command);
 	if (ret > 0 && send_estimate_is_encoded(&extent, command->length))
 		*ret_with_data = (struct with_data){
 			send_estimate_encoded_size(command, &extent),
 			extent.disk_bytes,
 		};
 	return ret < 0 ? ret : 0;
+}
+
+static int identify(struct send_reading *reading, const struct send_command *command)
+{
+	struct send_identity *identity = &reading->identity;
+
+	reading->name = strdup(command->path);
+	if (!reading->name)
+		return -ENOMEM;
+	identity->is_known = command->uuid;
+	identity->has_parent = command->parent_uuid;
+	if (command->uuid)
+		memcpy(identity->uuid, command->uuid, SEND_UUID_SIZE);
+	if (command->parent_uuid)
+		memcpy(identity->parent_uuid, command->parent_uuid, SEND_UUID_SIZE);
+	identity->ctransid = command->ctransid;
+	identity->parent_ctransid = command->parent_ctransid;
+	return 0;
 }
 
 static int count_command(struct send_reading *reading, const struct send_command *command)
@@ -104,14 +150,16 @@ static int count_command(struct send_reading *reading, const struct send_command
 	tally->command_count++;
 	tally->estimated_bytes = saturating_add(tally->estimated_bytes, with_data.bytes);
 	tally->data_bytes = saturating_add(tally->data_bytes, with_data.data_bytes);
-	if (!reading->name && (command->type == SEND_SUBVOL || command->type == SEND_SNAPSHOT)) {
-		reading->name = strdup(command->path);
-		if (!reading->name)
-			return -ENOMEM;
-	}
 	if (reading->top)
 		count_for_top(reading->top, command, with_data.bytes);
+	if (!reading->name && (command->type == SEND_SUBVOL || command->type == SEND_SNAPSHOT))
+		return identify(reading, command);
 	return 0;
+}
+
+uint64_t send_reading_amount(const struct send_reading *reading)
+{
+	return reading->plot->with_data ? reading->stream.position : reading->tally.command_count;
 }
 
 int send_reading_take(void *data, const void *bytes, size_t size)
@@ -127,9 +175,9 @@ int send_reading_take(void *data, const void *bytes, size_t size)
 	}
 	if (reading->plot)
 		send_plot_add(reading->plot, monotonic_ns() - reading->started_ns,
-			      reading->stream.position);
+			      send_reading_amount(reading));
 	if (progress_due())
-		show_progress(reading);
+		show_send_progress(reading);
 	return ret;
 }
 
@@ -159,4 +207,63 @@ uint64_t send_reading_estimated_bytes(const struct send_reading *reading)
 		in_commands += reading->tally.bytes[i];
 	return saturating_add(reading->tally.estimated_bytes,
 			      reading->stream.position - in_commands);
+}
+
+/* -- a stream in a file -- */
+
+static int read_all(struct send_reading *reading, int fd)
+{
+	CLEANUP_FREE char *buffer = malloc(READ_SIZE);
+
+	if (!buffer)
+		return -ENOMEM;
+	for (;;) {
+		ssize_t size = read(fd, buffer, READ_SIZE);
+		int ret;
+
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size <= 0)
+			return size < 0 ? -errno : send_stream_end(&reading->stream);
+		ret = send_reading_take(reading, buffer, size);
+		if (ret < 0)
+			return ret;
+	}
+}
+
+/* The part before the damage is reported. */
+static void complain_of_damage(const char *path, const struct send_stream *stream)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
+
+	error("damaged stream %s at byte %" PRIu64 ": %s", quoted, stream->fault_position,
+	      send_fault_text(stream->fault));
+}
+
+int send_reading_decode(struct send_reading *reading, const char *path, const char **ret_fault)
+{
+	CLEANUP_CLOSE int opened = -1;
+	int fd = STDIN_FILENO, ret;
+	struct stat status;
+
+	if (strcmp(path, "-") != 0)
+		fd = opened = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0) {
+		error_path("cannot open", path, -errno);
+		return -1;
+	}
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		reading->expected_bytes = status.st_size;
+	reading->started_ns = monotonic_ns();
+	ret = read_all(reading, fd);
+	progress_clear();
+	if (ret < 0 && ret != -EPROTO) {
+		error_path("cannot read", path, ret);
+		return -1;
+	}
+	if (ret == -EPROTO) {
+		complain_of_damage(path, &reading->stream);
+		*ret_fault = send_fault_text(reading->stream.fault);
+	}
+	return 0;
 }

@@ -2,14 +2,15 @@
 #ifndef FASTPATH_SEND_READA_READING_H
 #define FASTPATH_SEND_READA_READING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/units.h"
 #include "send-reada-plot.h"
 #include "send/send-extents.h"
 #include "send/send-largest-files.h"
 #include "send/send-stream.h"
+#include "text/units.h"
 
 /* The contents of a stream by kind of command. */
 struct send_tally {
@@ -22,12 +23,25 @@ struct send_tally {
 	uint64_t estimated_bytes;
 };
 
+/* What the first subvolume of a stream is. */
+struct send_identity {
+	/* false: the stream does not say it */
+	bool is_known;
+	bool has_parent;
+	uint8_t uuid[SEND_UUID_SIZE];
+	uint8_t parent_uuid[SEND_UUID_SIZE];
+	/* the transaction of its last change */
+	uint64_t ctransid;
+	uint64_t parent_ctransid;
+};
+
 /* The reading of a stream from the kernel or a file, and what it has counted so far. */
 struct send_reading {
 	struct send_stream stream;
 	struct send_tally tally;
 	/* the name that the stream gives its first subvolume */
 	char *name;
+	struct send_identity identity;
 	/* with --top */
 	struct send_largest_files *top;
 	/* with --compressed-data and without --data: finds the size of compressed extents */
@@ -54,6 +68,16 @@ void send_reading_free(struct send_reading *reading);
  * send_extents_find().
  */
 int send_reading_take(void *data, const void *bytes, size_t size);
+
+/*
+ * Reads the stream in the file PATH, "-" for standard input. If the stream is damaged, prints an error
+ * and sets *RET_FAULT to the damage; READING then has counted the part before it. Returns 0, or -1
+ * after printing an error if it cannot read.
+ */
+int send_reading_decode(struct send_reading *reading, const char *path, const char **ret_fault);
+
+/* How much was sent so far, as the plot counts it; there has to be one. */
+uint64_t send_reading_amount(const struct send_reading *reading);
 
 /* The size of the whole stream with data. */
 uint64_t send_reading_estimated_bytes(const struct send_reading *reading);

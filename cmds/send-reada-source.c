@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,13 +11,12 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/shell-quote.h"
-#include "base/trusted-directory.h"
+#include "path/trusted-file.h"
 #include "send-reada-source.h"
+#include "sys/cleanup.h"
+#include "text/name-escape.h"
 #include "ui/directory.h"
 #include "ui/message.h"
-#include "ui/quoted-name.h"
 
 /* Complains, and returns -1. */
 static int refuse(const char *what, const char *path, int err)
@@ -39,7 +39,7 @@ static int look_at(struct opened_subvolume *opened)
 	if (ret == 0)
 		ret = subvolume_root_of(opened->fd, opened->subvolid, &opened->root);
 	if (ret == -EPERM) {
-		error("sending needs CAP_SYS_ADMIN (root); without it only --decode works");
+		error("sending requires CAP_SYS_ADMIN (root); without it only --decode works");
 		return -1;
 	}
 	if (ret < 0)
@@ -97,7 +97,7 @@ static int advise_snapshot(const struct opened_subvolume *opened)
 
 	if (!source || !target)
 		return refuse("subvolume is not read-only:", opened->path, 0);
-	error("subvolume is not read-only: %s; make a snapshot, and send that: "
+	error("subvolume is not read-only: %s; send a snapshot instead: "
 	      "btrfs subvolume snapshot -r %s %s",
 	      quoted, source, target);
 	return -1;
@@ -150,7 +150,7 @@ static int open_parent(struct send_source *source, const char *path)
 	ret = subvolumes_are_related(source->subvolume.fd, source->subvolume.subvolid,
 				     source->parent.subvolid);
 	if (ret < 0)
-		return refuse("cannot tell the origin of", path, ret);
+		return refuse("cannot determine the origin of", path, ret);
 	if (ret == 0)
 		return refuse_strangers(source->subvolume.path, path);
 	return 0;

@@ -8,12 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "commands.h"
 #include "fs/device-stats.h"
-#include "send-reada-decode.h"
-#include "send-reada-metrics.h"
 #include "send-reada-plot.h"
 #include "send-reada-reading.h"
 #include "send-reada-report.h"
@@ -21,9 +17,10 @@
 #include "send/send-extents.h"
 #include "send/send-stream.h"
 #include "send/send-subvolume.h"
-#include "ui/cold.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
 #include "ui/counter-delta.h"
-#include "ui/json.h"
+#include "ui/directory.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 #include "ui/standard-files.h"
@@ -35,11 +32,12 @@
 
 enum progress_wish { PROGRESS_ON_TERMINAL, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
-struct arguments {
+struct send_arguments {
 	struct global_options *global;
 	const char *path;
 	int path_count;
 	const char *decode;
+	const char *target;
 	const char *parent;
 	const char **clones;
 	size_t clone_count;
@@ -47,6 +45,8 @@ struct arguments {
 	uint32_t protocol;
 	bool protocol_given;
 	bool estimate;
+	/* --full */
+	bool full;
 	/* bytes a second, 0 if it is not given */
 	uint64_t rate;
 	bool measure_rate;
@@ -61,6 +61,7 @@ struct arguments {
 
 enum {
 	OPTION_ESTIMATE = 0x2000,
+	OPTION_FULL,
 	OPTION_RATE,
 	OPTION_DATA,
 	OPTION_PROTO,
@@ -72,46 +73,34 @@ enum {
 	OPTION_PROGRESS,
 	OPTION_NO_PROGRESS,
 	OPTION_DECODE,
+	OPTION_TARGET,
 };
 
 static const struct argp_option option_list[] = {
-	{ NULL, 0, NULL, 0, "What to send, as btrfs send has it:", 1 },
+	{ NULL, 0, NULL, 0, "What to send:", 1 },
 	{ "parent", 'p', "PARENT", 0, "Send only the changes since this snapshot", 1 },
-	{ "clone-src", 'c', "CLONE", 0,
-	  "Send a reference instead of data that this snapshot also has; can be given several times",
-	  1 },
-	{ "proto", OPTION_PROTO, "N", 0, "Use protocol N (1); 0 is the newest of the kernel", 1 },
+	{ "clone-src", 'c', "CLONE", 0, "Refer to data in this snapshot; can be repeated", 1 },
+	{ "proto", OPTION_PROTO, "N", 0, "Use protocol N (1); 0 is the newest", 1 },
 	{ "compressed-data", OPTION_COMPRESSED, NULL, 0,
-	  "Send compressed data as it is on disk; needs protocol 2", 1 },
-	{ "data", OPTION_DATA, NULL, 0, "Send the file data, too, which has to be read from disk",
-	  1 },
+	  "Send compressed data as on disk (protocol 2)", 1 },
+	{ "data", OPTION_DATA, NULL, 0, "Send the file data, too", 1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
-	{ "estimate", OPTION_ESTIMATE, NULL, 0,
-	  "Print only the size of the stream with data, and with -p also that of a full one", 2 },
-	{ "rate", OPTION_RATE, "RATE", 0,
-	  "With --estimate: also print how long the stream takes at RATE, in bytes a second "
-	  "(100M), or measure",
-	  2 },
-	{ "top", OPTION_TOP, "N", 0, "Also print the N files with the most bytes in the stream",
-	  2 },
-	{ "plot", OPTION_PLOT, "FILE", 0,
-	  "Also draw the rate of the stream and the reads in flight in the first pass, by gnuplot, "
-	  "into a new FILE in SVG",
-	  2 },
-	{ "decode", OPTION_DECODE, "FILE", 0,
-	  "Read a stream from FILE (-: standard input) instead of sending", 2 },
+	{ "estimate", OPTION_ESTIMATE, NULL, 0, "Print only the size", 2 },
+	{ "full", OPTION_FULL, NULL, 0, "With --estimate -p: also the size of a full stream", 2 },
+	{ "rate", OPTION_RATE, "RATE", 0, "With --estimate: the time at RATE, or measure", 2 },
+	{ "top", OPTION_TOP, "N", 0, "Also print the N files with the most bytes", 2 },
+	{ "plot", OPTION_PLOT, "FILE", 0, "Draw the first pass, as a new SVG file", 2 },
+	{ "decode", OPTION_DECODE, "FILE", 0, "Read a stream from FILE (-: stdin) instead", 2 },
+	{ "target", OPTION_TARGET, "DIR", 0, "With --decode: whether DIR has its parent", 2 },
 	{ NULL, 0, NULL, 0, "How to send:", 3 },
 	{ "cold", OPTION_COLD, NULL, 0, "First write back and drop all caches (root)", 3 },
-	{ "passes", OPTION_PASSES, "N", 0, "Send N times; with --cold only the first pass is cold",
-	  3 },
-	{ "progress", OPTION_PROGRESS, NULL, 0,
-	  "Show progress even if standard error is not a terminal", 3 },
-	{ "no-progress", OPTION_NO_PROGRESS, NULL, 0, "Show no progress, not even on a terminal",
-	  3 },
+	{ "passes", OPTION_PASSES, "N", 0, "Send N times; with --cold the first one is cold", 3 },
+	{ "progress", OPTION_PROGRESS, NULL, 0, "Show progress even without a terminal", 3 },
+	{ "no-progress", OPTION_NO_PROGRESS, NULL, 0, "Show no progress, even on a terminal", 3 },
 	{ 0 },
 };
 
-static error_t parse_protocol(struct arguments *arguments, const char *text)
+static error_t parse_protocol(struct send_arguments *arguments, const char *text)
 {
 	if (!isdigit((unsigned char)text[0]) || text[1] || text[0] - '0' > SEND_PROTOCOL_MAX) {
 		error_value("unknown protocol", text, " (expected 0 to %d)", SEND_PROTOCOL_MAX);
@@ -122,7 +111,7 @@ static error_t parse_protocol(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t parse_rate(struct arguments *arguments, const char *text)
+static error_t parse_rate(struct send_arguments *arguments, const char *text)
 {
 	arguments->measure_rate = strcmp(text, "measure") == 0;
 	arguments->rate = 0;
@@ -135,7 +124,7 @@ static error_t parse_rate(struct arguments *arguments, const char *text)
 	return 0;
 }
 
-static error_t add_clone(struct arguments *arguments, const char *path)
+static error_t add_clone(struct send_arguments *arguments, const char *path)
 {
 	const char **clones = reallocarray(arguments->clones, arguments->clone_count + 1,
 					   sizeof(*clones));
@@ -147,50 +136,36 @@ static error_t add_clone(struct arguments *arguments, const char *path)
 	return 0;
 }
 
-static error_t check_decode(const struct arguments *arguments)
+static error_t check_send_arguments(const struct send_arguments *a, const struct argp_state *state)
 {
-	if (arguments->path_count) {
-		error("--decode cannot be combined with a subvolume");
-		return EINVAL;
-	}
-	if (arguments->parent || arguments->clone_count || arguments->protocol_given ||
-	    arguments->compressed || arguments->data || arguments->cold || arguments->passes ||
-	    arguments->plot) {
-		error("--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, "
-		      "--cold, --passes or --plot");
-		return EINVAL;
-	}
-	return 0;
-}
+	const struct option_rule rules[] = {
+		{ a->estimate &&
+			  (a->data || a->cold || a->passes || a->top || a->decode || a->plot),
+		  "--estimate cannot be combined with --data, --cold, --passes, --top, --decode "
+		  "or --plot" },
+		{ !a->estimate && a->full, "--full requires --estimate" },
+		{ !a->estimate && (a->rate || a->measure_rate), "--rate requires --estimate" },
+		{ a->target && !a->decode, "--target requires --decode" },
+		{ a->decode && a->path_count, "--decode cannot be combined with a subvolume" },
+		{ a->decode && (a->parent || a->clone_count || a->protocol_given || a->compressed ||
+				a->data || a->cold || a->passes || a->plot),
+		  "--decode cannot be combined with -p, -c, --proto, --compressed-data, --data, "
+		  "--cold, --passes or --plot" },
+		{ a->path_count == 1 && a->compressed && a->protocol_given && a->protocol == 1,
+		  "--compressed-data requires protocol 2 or later" },
+		{ 0 },
+	};
+	error_t ret;
 
-static error_t check_arguments(struct arguments *arguments, const struct argp_state *state)
-{
-	if (arguments->global->done)
+	if (a->global->done)
 		return 0;
-	if (arguments->estimate && (arguments->data || arguments->cold || arguments->passes ||
-				    arguments->top || arguments->decode || arguments->plot)) {
-		error("--estimate cannot be combined with --data, --cold, --passes, --top, --decode "
-		      "or --plot");
-		return EINVAL;
-	}
-	if (!arguments->estimate && (arguments->rate || arguments->measure_rate)) {
-		error("--rate needs --estimate");
-		return EINVAL;
-	}
-	if (arguments->decode)
-		return check_decode(arguments);
-	if (expect_one_argument(state, arguments->path_count))
-		return EINVAL;
-	if (arguments->compressed && arguments->protocol_given && arguments->protocol == 1) {
-		error("--compressed-data needs protocol 2 or later");
-		return EINVAL;
-	}
-	return 0;
+	ret = check_option_rules(rules);
+	return ret || a->decode ? ret : expect_one_argument(state, a->path_count);
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_send_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct send_arguments *arguments = state->input;
 
 	switch (key) {
 	case 'p':
@@ -209,6 +184,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 	case OPTION_ESTIMATE:
 		arguments->estimate = true;
 		return 0;
+	case OPTION_FULL:
+		arguments->full = true;
+		return 0;
 	case OPTION_RATE:
 		return parse_rate(arguments, text);
 	case OPTION_TOP:
@@ -218,6 +196,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_DECODE:
 		arguments->decode = text;
+		return 0;
+	case OPTION_TARGET:
+		arguments->target = text;
 		return 0;
 	case OPTION_COLD:
 		arguments->cold = true;
@@ -238,7 +219,7 @@ static error_t parse(int key, char *text, struct argp_state *state)
 		arguments->path_count++;
 		return 0;
 	case ARGP_KEY_END:
-		return check_arguments(arguments, state);
+		return check_send_arguments(arguments, state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -246,32 +227,21 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
+	.parser = parse_send_option,
 	.children = global_argp_children,
 	.args_doc = "SUBVOL\n--decode FILE",
-	.doc = "Show what a btrfs send of a read-only subvolume consists of, what it reads "
-	       "from the devices, and how large it would be.\vThe kernel sends, and the stream "
-	       "is decoded and discarded. Without --data the kernel leaves out the file data, "
-	       "and the size with the data is computed. Sending needs root; --decode does not.",
+	.doc = "Show the contents of a btrfs send, its reads, its size and its duration."
+	       "The kernel sends, and the stream is decoded and discarded, without file data "
+	       "unless --data is given. Sending requires root; --decode does not.",
 };
 
 /* -- sending -- */
 
-static void pass_measure(struct send_pass *pass, const struct send_reading *reading)
+static void measure_pass(struct send_pass *pass, const struct send_reading *reading)
 {
 	pass->elapsed_ns = monotonic_ns() - reading->started_ns;
 	pass->stream_bytes = reading->stream.position;
 	pass->command_count = reading->tally.command_count;
-}
-
-/* Complains. */
-static void send_failed(const struct send_reading *reading, const char *path, int ret)
-{
-	if (ret == -EPROTO && reading->stream.fault)
-		error("the kernel's stream is broken at byte %" PRIu64 ": %s",
-		      reading->stream.fault_position, send_fault_text(reading->stream.fault));
-	else
-		error_path("cannot send", path, ret);
 }
 
 static int send_once(const struct send_request *request, const char *path,
@@ -280,20 +250,23 @@ static int send_once(const struct send_request *request, const char *path,
 	int ret = 0;
 
 	if (request->compressed && !request->data)
-		ret = send_extents_new(&reading->extents, request->fd);
+		ret = send_extents_new(&reading->extents, request->fd, request->parent);
 	reading->started_ns = monotonic_ns();
 	if (ret == 0)
 		ret = send_subvolume(request, send_reading_take, reading);
 	if (ret == 0)
 		ret = send_stream_end(&reading->stream);
 	progress_clear();
-	if (ret < 0)
-		send_failed(reading, path, ret);
+	if (ret == -EPROTO && reading->stream.fault)
+		error("the kernel's stream is broken at byte %" PRIu64 ": %s",
+		      reading->stream.fault_position, send_fault_text(reading->stream.fault));
+	else if (ret < 0)
+		error_path("cannot send", path, ret);
 	return ret < 0 ? -1 : 0;
 }
 
 /* The size of the stream with data, from one without. */
-static int estimate(const struct send_request *request, const struct arguments *arguments,
+static int estimate(const struct send_request *request, const struct send_arguments *arguments,
 		    uint64_t *ret_bytes)
 {
 	struct send_request without_data = *request;
@@ -322,7 +295,7 @@ static int begin_cold(int fd)
 /* Linux 6.1 can keep all metadata that it has just written. */
 static void warn_if_not_cold(const struct send_pass *pass)
 {
-	if (pass->cold && pass->device_known && !pass->device.reads)
+	if (pass->cold == ANSWER_YES && pass->has_device && !pass->device.reads)
 		warning("nothing was read: the kernel kept the metadata in memory although the "
 			"caches were dropped; unmount and mount it again for a cold pass");
 }
@@ -334,27 +307,27 @@ static int send_pass(struct send_report *report, const struct send_source *sourc
 	struct device_stats before, after;
 	int ret;
 
-	if (pass->cold && begin_cold(request->fd) < 0)
+	if (pass->cold == ANSWER_YES && begin_cold(request->fd) < 0)
 		return -1;
-	pass->device_known = device_stats_read(NULL, source->subvolume.fsid, &before) == 0;
+	pass->has_device = device_stats_read(NULL, source->subvolume.fsid, &before) == 0;
 	if (reading->plot)
 		send_plot_begin(reading->plot, source->subvolume.fsid);
 	ret = send_once(request, report->subvolume, reading);
 	if (ret < 0)
 		return ret;
-	pass_measure(pass, reading);
+	measure_pass(pass, reading);
 	if (reading->plot)
-		send_plot_end(reading->plot, pass->elapsed_ns, pass->stream_bytes);
-	if (pass->device_known && device_stats_read(NULL, source->subvolume.fsid, &after) == 0)
+		send_plot_end(reading->plot, pass->elapsed_ns, send_reading_amount(reading));
+	pass->has_device = pass->has_device &&
+			   device_stats_read(NULL, source->subvolume.fsid, &after) == 0;
+	if (pass->has_device)
 		pass->device = device_stats_subtract(&after, &before);
-	else
-		pass->device_known = false;
 	warn_if_not_cold(pass);
 	return 0;
 }
 
 /* Each pass reads the same stream; the last one's is reported. */
-static int send_passes(struct send_report *report, const struct arguments *arguments,
+static int send_passes(struct send_report *report, const struct send_arguments *arguments,
 		       const struct send_source *source, const struct send_request *request)
 {
 	uint64_t expected = 0;
@@ -364,12 +337,12 @@ static int send_passes(struct send_report *report, const struct arguments *argum
 		ret = estimate(request, arguments, &expected);
 	for (size_t i = 0; i < report->pass_count && ret == 0; i++) {
 		send_reading_free(&report->reading);
-		ret = send_reading_init(&report->reading, arguments->top, report->sizes);
+		ret = send_reading_init(&report->reading, arguments->top, arguments->global->sizes);
 		if (ret < 0)
 			return ret;
 		report->reading.expected_bytes = expected;
-		report->reading.plot = i == 0 ? report->plot : NULL;
-		report->passes[i].cold = arguments->cold && i == 0;
+		report->reading.plot = i == 0 && arguments->plot ? &report->plot : NULL;
+		report->passes[i].cold = answer_of(true, arguments->cold && i == 0);
 		if (i == 0)
 			counter_delta_begin(&report->counter_delta, request->fd);
 		ret = send_pass(report, source, request, &report->passes[i]);
@@ -381,18 +354,17 @@ static int send_passes(struct send_report *report, const struct arguments *argum
 }
 
 /* An incremental stream can be larger than all of it. */
-static void warn_if_larger_than_full(const struct send_report *report)
+static void warn_if_larger_than_full(const struct send_forecast *forecast, struct size_format sizes)
 {
-	const struct send_forecast *forecast = &report->forecast;
 	char with_parent[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
 
 	if (forecast->incremental_bytes > forecast->full_bytes)
 		warning("the incremental stream is larger than a full one: %s, not %s",
-			format_size(with_parent, forecast->incremental_bytes, report->sizes),
-			format_size(all, forecast->full_bytes, report->sizes));
+			format_size(with_parent, forecast->incremental_bytes, sizes),
+			format_size(all, forecast->full_bytes, sizes));
 }
 
-static int compare_with_full(struct send_report *report, const struct arguments *arguments,
+static int compare_with_full(struct send_report *report, const struct send_arguments *arguments,
 			     const struct send_request *request)
 {
 	struct send_forecast *forecast = &report->forecast;
@@ -404,13 +376,12 @@ static int compare_with_full(struct send_report *report, const struct arguments 
 	ret = estimate(&full, arguments, &forecast->full_bytes);
 	if (ret < 0)
 		return ret;
-	forecast->is_incremental = true;
-	forecast->incremental_bytes = send_reading_estimated_bytes(&report->reading);
-	warn_if_larger_than_full(report);
+	forecast->has_full = true;
+	warn_if_larger_than_full(forecast, arguments->global->sizes);
 	return 0;
 }
 
-static int find_rate(struct send_report *report, const struct arguments *arguments,
+static int find_rate(struct send_report *report, const struct send_arguments *arguments,
 		     const struct send_request *request)
 {
 	int ret;
@@ -418,26 +389,33 @@ static int find_rate(struct send_report *report, const struct arguments *argumen
 	report->forecast.rate = arguments->rate;
 	if (!arguments->measure_rate)
 		return 0;
-	ret = send_forecast_measure(&report->forecast, request, report->sizes);
+	ret = send_forecast_measure(&report->forecast, request, arguments->global->sizes);
 	if (ret < 0)
 		error_path("cannot send", report->subvolume, ret);
 	return ret < 0 ? -1 : 0;
 }
 
-static int make_forecast(struct send_report *report, const struct arguments *arguments,
+static int make_forecast(struct send_report *report, const struct send_arguments *arguments,
 			 const struct send_request *request)
 {
+	struct send_forecast *forecast = &report->forecast;
 	int ret = 0;
 
-	report->forecast.is_made = true;
-	if (request->parent)
+	forecast->is_incremental = request->parent;
+	forecast->incremental_bytes = report->estimated_bytes;
+	if (!request->parent) {
+		forecast->has_full = true;
+		forecast->full_bytes = report->estimated_bytes;
+	} else if (arguments->full) {
 		ret = compare_with_full(report, arguments, request);
-	else
-		report->forecast.full_bytes = send_reading_estimated_bytes(&report->reading);
-	return ret < 0 ? ret : find_rate(report, arguments, request);
+	}
+	if (ret == 0)
+		ret = find_rate(report, arguments, request);
+	send_forecast_finish(&report->forecast);
+	return ret;
 }
 
-static int send_and_count(struct send_report *report, const struct arguments *arguments,
+static int send_and_count(struct send_report *report, const struct send_arguments *arguments,
 			  const struct send_source *source)
 {
 	struct send_request request = send_source_request(source);
@@ -449,12 +427,13 @@ static int send_and_count(struct send_report *report, const struct arguments *ar
 	report->tree_bytes = source->subvolume.root.tree_bytes;
 	report->parent = source->parent.fd >= 0 ? source->parent.path : NULL;
 	ret = send_passes(report, arguments, source, &request);
+	report->estimated_bytes = send_reading_estimated_bytes(&report->reading);
 	if (ret == 0 && arguments->estimate)
 		ret = make_forecast(report, arguments, &request);
 	return ret;
 }
 
-static int report_send(struct send_report *report, const struct arguments *arguments)
+static int report_send(struct send_report *report, const struct send_arguments *arguments)
 {
 	struct send_source source;
 	int ret;
@@ -470,22 +449,28 @@ static int report_send(struct send_report *report, const struct arguments *argum
 
 /* -- decoding -- */
 
-static int report_stream(struct send_report *report, const struct arguments *arguments)
+static int decode_and_count(struct send_report *report, const struct send_arguments *arguments)
 {
 	int ret;
 
-	ret = send_reading_init(&report->reading, arguments->top, report->sizes);
+	ret = send_reading_init(&report->reading, arguments->top, arguments->global->sizes);
 	if (ret == 0)
-		ret = send_reada_decode(arguments->decode, &report->reading, &report->error);
-	pass_measure(&report->passes[0], &report->reading);
+		ret = send_reading_decode(&report->reading, arguments->decode, &report->error);
+	report->passes[0].cold = ANSWER_NO;
+	report->estimated_bytes = send_reading_estimated_bytes(&report->reading);
+	measure_pass(&report->passes[0], &report->reading);
 	report->subvolume = report->reading.name;
+	report->is_decoded = true;
+	report->target.directory = arguments->target;
+	if (ret == 0 && arguments->target && report->reading.identity.has_parent)
+		ret = send_target_find(&report->target, report->reading.identity.parent_uuid);
 	return ret;
 }
 
 /* -- the command -- */
 
 /* What "0" and nothing at all mean. Complains where the kernel does not know the protocol. */
-static int settle_protocol(struct arguments *arguments)
+static int settle_protocol(struct send_arguments *arguments)
 {
 	uint32_t newest = send_newest_protocol();
 
@@ -499,22 +484,22 @@ static int settle_protocol(struct arguments *arguments)
 		return -1;
 	}
 	if (arguments->compressed && arguments->protocol < 2) {
-		error("--compressed-data needs protocol 2 or later");
+		error("--compressed-data requires protocol 2 or later");
 		return -1;
 	}
 	return 0;
 }
 
-static int make_report(struct send_report *report, struct arguments *arguments)
+static int make_report(struct send_report *report, struct send_arguments *arguments)
 {
 	if (arguments->decode)
-		return report_stream(report, arguments);
+		return decode_and_count(report, arguments);
 	if (settle_protocol(arguments) < 0)
 		return -1;
 	return report_send(report, arguments);
 }
 
-static void begin_progress(const struct arguments *arguments)
+static void begin_progress(const struct send_arguments *arguments)
 {
 	if (arguments->progress == PROGRESS_ALWAYS)
 		progress_start_anywhere();
@@ -523,114 +508,76 @@ static void begin_progress(const struct arguments *arguments)
 			       arguments->global->verbosity >= 0);
 }
 
-static int print_estimate(const struct send_report *report)
+/* Returns 0 or -ENOMEM. */
+static int print_send(const struct send_report *report, const struct send_arguments *arguments,
+		      bool is_complete)
 {
-	send_forecast_print(&report->forecast, report->sizes);
-	return 0;
-}
-
-static int print(const struct send_report *report, const struct arguments *arguments,
-		 bool is_complete)
-{
-	struct json_writer json;
-
-	if (arguments->global->metrics) {
-		if (is_complete)
-			send_report_metrics(report, arguments->global->metrics);
-		return 0;
-	}
-	if (!arguments->global->json) {
-		if (!is_complete)
-			return 0;
-		return arguments->estimate ? print_estimate(report) : send_report_print(report);
-	}
-	json_begin(&json, stdout, arguments->global->json_style);
-	if (is_complete) {
-		json_begin_object(&json, "send-reada");
-		send_report_json(report, &json);
-		json_end_object(&json);
-	} else {
-		json_add_null(&json, "send-reada");
-	}
-	json_end(&json);
-	return 0;
-}
-
-/* Returns 0, or -1, and complains. */
-static int prepare_plot(struct send_report *report, const struct arguments *arguments)
-{
-	if (!arguments->plot)
-		return 0;
-	report->plot = calloc(1, sizeof(*report->plot));
-	if (!report->plot) {
-		error("out of memory");
-		return -1;
-	}
-	return plot_open(&report->plot->plot, arguments->plot);
-}
-
-static int finish_plot(struct send_report *report, const struct arguments *arguments,
-		       bool is_complete)
-{
+	struct output out = output_of(arguments->global);
 	int ret = 0;
 
-	if (report->plot)
-		ret = send_plot_finish(report->plot, arguments->path, is_complete);
-	free(report->plot);
+	if (arguments->global->json)
+		json_begin(&out.json, stdout, arguments->global->json_style);
+	if (is_complete) {
+		json_begin_object(&out.json, "send-reada");
+		ret = send_report_print(report, &out);
+		json_end_object(&out.json);
+	} else {
+		json_add_null(&out.json, "send-reada");
+	}
+	json_end(&out.json);
 	return ret;
 }
 
-/* Returns the exit status. */
-static int run_report(struct send_report *report, struct arguments *arguments)
+/* Returns 0, or -1 after printing an error. The report is printed whatever happens to the plot. */
+static int draw_send_plot(struct send_plot *plot, const struct send_arguments *arguments,
+			  bool is_complete)
 {
-	int ret;
+	if (!arguments->plot)
+		return 0;
+	if (fflush(stdout))
+		standard_output_failed(errno);
+	return send_plot_finish(plot, arguments->path, is_complete);
+}
 
+static int run_send(struct send_arguments *arguments)
+{
+	struct send_report report = {
+		.with_data = arguments->data,
+		.pass_count = arguments->passes ? arguments->passes : 1,
+		.plot.with_data = arguments->data,
+	};
+	int ret = 0;
+
+	report.passes = calloc(report.pass_count, sizeof(*report.passes));
+	if (!report.passes)
+		ret = -ENOMEM;
+	else if (arguments->plot)
+		ret = plot_open(&report.plot.plot, arguments->plot);
 	begin_progress(arguments);
-	ret = make_report(report, arguments);
+	if (ret == 0)
+		ret = make_report(&report, arguments);
 	progress_clear();
-	if (print(report, arguments, ret == 0) < 0)
+	if (print_send(&report, arguments, ret == 0) < 0)
 		ret = -ENOMEM;
 	if (ret == -ENOMEM)
 		error("out of memory");
-	/* Whatever becomes of gnuplot. */
-	if (report->plot && fflush(stdout))
-		standard_output_failed(errno);
-	if (finish_plot(report, arguments, ret == 0) < 0)
+	if (draw_send_plot(&report.plot, arguments, ret == 0) < 0)
 		ret = -1;
-	send_reading_free(&report->reading);
-	return ret < 0 || report->error ? STATUS_ERROR : STATUS_OK;
-}
-
-static int run(struct arguments *arguments)
-{
-	struct send_report report = {
-		.sizes = arguments->global->sizes,
-		.with_data = arguments->data,
-		.cold = arguments->cold,
-		.pass_count = arguments->passes ? arguments->passes : 1,
-	};
-	int status = STATUS_ERROR;
-
-	report.passes = calloc(report.pass_count, sizeof(*report.passes));
-	if (!report.passes) {
-		error("out of memory");
-	} else if (prepare_plot(&report, arguments) < 0) {
-		print(&report, arguments, false);
-		finish_plot(&report, arguments, false);
-	} else {
-		status = run_report(&report, arguments);
-	}
+	send_reading_free(&report.reading);
+	free(report.target.parent_path);
 	free(report.passes);
-	return status;
+	if (ret < 0 || report.error)
+		return STATUS_ERROR;
+	return send_target_lacks_parent(&report.target) ? STATUS_CHECK_FAILED : STATUS_OK;
 }
 
 int send_reada_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global };
+	struct send_arguments arguments = { .global = global };
 	int status = STATUS_ERROR;
 
 	if (!options_parse(&argp, argc, argv, 0, &arguments))
-		status = global->done ? STATUS_OK : run(&arguments);
+		status = global->done ? STATUS_OK : run_send(&arguments);
 	free(arguments.clones);
 	return status;
 }

@@ -9,28 +9,26 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/interrupts.h"
-#include "base/name-escape.h"
 #include "commands.h"
 #include "fs/counters.h"
 #include "probe/feature-measure.h"
 #include "probe/feature-status.h"
-#include "ui/kernel-metrics.h"
+#include "sys/cleanup.h"
+#include "sys/interrupts.h"
+#include "text/name-escape.h"
 #include "ui/directory.h"
-#include "ui/file-visit.h"
+#include "ui/files.h"
 #include "ui/front-end.h"
-#include "ui/json.h"
+#include "ui/kernel-metrics.h"
 #include "ui/message.h"
 #include "ui/module-report.h"
-#include "ui/quoted-name.h"
-#include "ui/table.h"
+#include "ui/record.h"
 
 /* -- options -- */
 
-struct arguments {
+struct status_arguments {
 	struct global_options *global;
-	/* NULL: the kernel alone */
+	/* NULL: only the kernel */
 	const char *path;
 	int path_count;
 	/* NULL: nothing is measured */
@@ -44,15 +42,14 @@ enum {
 };
 
 static const struct argp_option option_list[] = {
-	{ "measure", OPTION_MEASURE, "DIR", 0,
-	  "Also measure the features, with temporary files in DIR on btrfs", 1 },
+	{ "measure", OPTION_MEASURE, "DIR", 0, "Also measure the features in DIR, on btrfs", 1 },
 	{ "check", OPTION_CHECK, NULL, 0, "Exit with status 64 if a feature is absent", 1 },
 	{ 0 },
 };
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_status_option(int key, char *text, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
+	struct status_arguments *arguments = state->input;
 
 	switch (key) {
 	case OPTION_CHECK:
@@ -77,25 +74,33 @@ static error_t parse(int key, char *text, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse,
+	.parser = parse_status_option,
 	.children = global_argp_children,
 	.args_doc = "[PATH]",
-	.doc = "Show which of the five optimised paths of btrfs the running kernel has, and "
-	       "how that is known. With PATH, on btrfs, also show the counters of the kernel "
-	       "for this file system.",
+	.doc = "Show which of the five features of btrfs-fastpath the running kernel has, and "
+	       "how that is known. With PATH, on btrfs, also print the kernel's counters for "
+	       "this file system.",
 };
 
 /* -- what is found out -- */
 
 /* What a small run showed of a feature. */
 struct measured {
-	bool done;
+	const char *name;
+	/* the reason, or NULL */
+	const char *not_measured;
+	struct feature_probe probe;
+	bool is_done;
 	struct feature_costs costs;
-	enum feature_state verdict;
+	uint64_t ratio_percent;
+	bool has_improvement;
+	bool has_second_ratio;
+	uint64_t second_ratio_percent;
+	const char *verdict;
 };
 
-struct report {
-	const struct arguments *arguments;
+struct status_report {
+	const struct status_arguments *arguments;
 	struct utsname kernel;
 	struct feature_status statuses[FEATURE_COUNT];
 	/* of the file system of PATH, if there is one and the kernel counts */
@@ -105,6 +110,7 @@ struct report {
 	uint8_t fsid[FSID_SIZE];
 	struct commit_counters commits;
 	struct measured measured[FEATURE_COUNT];
+	bool has_measured;
 	/* of the package that has a patched module, if that is installed */
 	bool has_module;
 	struct module_report module;
@@ -112,10 +118,11 @@ struct report {
 };
 
 /* As the commands for files open one. Returns a descriptor, or -1 and complains. */
-static int open_file(const char *path)
+static int open_regular_file(const char *path)
 {
 	char *const paths[] = { (char *)path, NULL };
-	const struct file_walk_options options = { .paths = paths };
+	struct path_store store = { 0 };
+	const struct file_walk_options options = { .store = &store, .paths = paths };
 	CLEANUP(file_walk_freep) struct file_walk *walk = NULL;
 	struct found_file found;
 	struct failure failure;
@@ -125,9 +132,12 @@ static int open_file(const char *path)
 	ret = file_walk_new(&walk, &options);
 	if (ret == 0)
 		ret = file_walk_next(walk, &found);
-	failure = ret < 0 ? (struct failure){ "cannot open", ret } : file_visit_check(&found);
+	failure = ret < 0 ? (struct failure){ "cannot open", ret } : found_file_check(&found);
 	if (!failure.action)
-		failure = file_visit_open(walk, &found, &fd, &status);
+		failure = found_file_open(walk, &found, &fd, &status);
+	if (failure.error == -EAGAIN && file_walk_defer(walk, &found) == 0 &&
+	    file_walk_next(walk, &found) > 0)
+		failure = found_file_open(walk, &found, &fd, &status);
 	if (failure.action)
 		error_path(failure.action, path, failure.error);
 	return fd;
@@ -141,7 +151,7 @@ static int open_directory_or_file(const char *path)
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd < 0 && errno == ENOTDIR)
-		return open_file(path);
+		return open_regular_file(path);
 	if (fd < 0)
 		error_path("cannot open", path, -errno);
 	return fd;
@@ -164,7 +174,7 @@ static int find_filesystem(const char *path, uint8_t ret_fsid[FSID_SIZE])
 }
 
 /* A kernel that does not count is no error. */
-static void read_counters(struct report *report)
+static void read_counters(struct status_report *report)
 {
 	const char *path = report->arguments->path;
 	int ret;
@@ -182,7 +192,7 @@ static void read_counters(struct report *report)
 }
 
 /* Most machines have none. What the kernel has is known without it. */
-static void read_module(struct report *report)
+static void read_module(struct status_report *report)
 {
 	int ret = module_report_read(&report->module);
 
@@ -191,72 +201,109 @@ static void read_module(struct report *report)
 		module_report_complain(warning_path, ret);
 }
 
-static void announce(const struct arguments *arguments)
+static void announce_measuring(const struct status_arguments *arguments)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(arguments->measure);
 
-	warning("making %s thousand temporary files and subvolumes in %s",
+	warning("creating %s thousand temporary files and subvolumes in %s",
 		geteuid() == 0 ? "an image with some" : "some", quoted);
 }
 
-static void complain_of_measuring(const struct report *report, enum feature_id id, int err,
+static void complain_of_measuring(const struct status_report *report, enum feature_id id, int err,
 				  const struct probe_failure *failure)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->measure);
 	CLEANUP_FREE char *said = escape_name(failure->said);
 
-	error("cannot measure %s in %s: %s%s%s", features[id].name, quoted,
+	error("cannot measure %s in %s: %s%s%s%s", features[id].name, quoted,
 	      failure->step ? failure->step : "", failure->step ? ": " : "",
-	      said && *said ? said : strerror(-err));
+	      said && *said ? said : strerror(-err),
+	      err == -EPERM ? " (CAP_SYS_ADMIN is required)" : "");
 }
 
-#define NEEDS_ROOT "mounting an image needs root"
-
-static bool can_measure(enum feature_id id)
+/* Those that are not measured on an image alone. */
+static void list_unprivileged_probes(void)
 {
-	return !feature_probe_needs_root(&feature_probes[id]) || geteuid() == 0;
+	char names[128] = "";
+
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		size_t length = strlen(names);
+
+		if (!feature_probe_needs_root(&feature_probes[i]))
+			snprintf(names + length, sizeof(names) - length, "%s%s", *names ? ", " : "",
+				 features[i].name);
+	}
+	fprintf(stderr, "These can be measured without privilege: %s\n", names);
+}
+
+static struct measured measured_of(enum feature_id id)
+{
+	const struct feature_probe *probe = &feature_probes[id];
+	bool needs_root = feature_probe_needs_root(probe) && geteuid() != 0;
+
+	return (struct measured){
+		.name = features[id].name,
+		.not_measured = needs_root ? "mounting an image requires root" : NULL,
+		.probe = *probe,
+		.has_improvement = probe->run_improved,
+	};
+}
+
+static void judge(struct measured *measured, struct feature_status *status)
+{
+	const struct feature_costs *costs = &measured->costs;
+	enum feature_state verdict = feature_costs_judge(&measured->probe, costs);
+
+	measured->is_done = true;
+	measured->ratio_percent = feature_cost_percent(&costs->feature);
+	measured->has_second_ratio = costs->improvement.reference;
+	measured->second_ratio_percent = feature_cost_percent(&costs->improvement);
+	measured->verdict = verdict == FEATURE_UNKNOWN ? "unclear" : feature_state_name(verdict);
+	if (feature_status_measured(status, verdict))
+		warning("%s: the measurement contradicts the kernel", measured->name);
 }
 
 /* Returns 0 or a negative errno, and complains; a signal is not complained of. */
-static int measure_feature(struct report *report, enum feature_id id, int directory_fd,
+static int measure_feature(struct status_report *report, enum feature_id id, int directory_fd,
 			   struct interrupts *interrupts)
 {
-	const struct feature_probe *probe = &feature_probes[id];
 	struct measured *measured = &report->measured[id];
 	struct probe_failure failure;
 	int ret;
 
-	ret = feature_measure(probe, directory_fd, interrupts, &measured->costs, &failure);
-	if (ret < 0) {
-		if (ret != -EINTR)
-			complain_of_measuring(report, id, ret, &failure);
+	ret = feature_measure(&measured->probe, directory_fd, interrupts, &measured->costs,
+			      &failure);
+	if (ret < 0 && ret != -EINTR)
+		complain_of_measuring(report, id, ret, &failure);
+	if (ret < 0)
 		return ret;
-	}
-	measured->done = true;
-	measured->verdict = feature_costs_judge(probe, &measured->costs);
-	if (feature_status_measured(&report->statuses[id], measured->verdict))
-		warning("%s: the measurement contradicts the kernel", features[id].name);
+	judge(measured, &report->statuses[id]);
+	report->has_measured = true;
 	return 0;
 }
 
 /* A signal that comes meanwhile ends the program once nothing is left. */
-static void measure_each(struct report *report, int directory_fd)
+static void measure_each(struct status_report *report, int directory_fd)
 {
 	struct interrupts interrupts;
+	bool lacks_privilege = false;
 	int ret = 0;
 
 	interrupts_hold(&interrupts);
 	for (size_t i = 0; i < FEATURE_COUNT && ret != -EINTR; i++) {
-		if (!can_measure(i))
+		if (report->measured[i].not_measured)
 			continue;
 		ret = measure_feature(report, i, directory_fd, &interrupts);
+		lacks_privilege |= ret == -EPERM;
 		if (ret < 0)
 			report->status = STATUS_ERROR;
 	}
+	if (lacks_privilege)
+		list_unprivileged_probes();
 	interrupts_release(&interrupts);
 }
 
-static void measure_features(struct report *report)
+static void measure_features(struct status_report *report)
 {
 	CLEANUP_CLOSE int fd = directory_open(report->arguments->measure);
 
@@ -274,11 +321,11 @@ static void measure_features(struct report *report)
 		report->status = STATUS_ERROR;
 		return;
 	}
-	announce(report->arguments);
+	announce_measuring(report->arguments);
 	measure_each(report, fd);
 }
 
-static bool has_any(const struct report *report, enum feature_state state)
+static bool has_any(const struct status_report *report, enum feature_state state)
 {
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		if (report->statuses[i].state == state)
@@ -287,97 +334,205 @@ static bool has_any(const struct report *report, enum feature_state state)
 }
 
 /* What is not known is not there for certain either, so it is no answer to --check. */
-static void check(struct report *report)
+static void check_features(struct status_report *report)
 {
 	if (report->status != STATUS_OK)
 		return;
 	if (has_any(report, FEATURE_ABSENT)) {
+		report->arguments->global->finding = "a feature is absent";
 		report->status = STATUS_CHECK_FAILED;
 	} else if (has_any(report, FEATURE_UNKNOWN)) {
-		error("cannot tell which features the kernel has");
+		error("cannot determine the features of the kernel");
 		report->status = STATUS_ERROR;
 	}
 }
 
-/* -- how it is told -- */
+/* -- the features -- */
 
-/* NULL where there is none */
-static const char *evidence_name(enum feature_evidence evidence)
-{
-	static const char *const names[] = {
-		[FEATURE_BY_RELEASE] = "release",
-		[FEATURE_BY_MEASURE] = "measurement",
-		[FEATURE_BY_SYMBOL] = "symbol",
-		[FEATURE_BY_LIST] = "feature-list",
-	};
-
-	return names[evidence];
-}
-
-#define EVIDENCE_TEXT_SIZE 128
-
-static const char *explain(char text[EVIDENCE_TEXT_SIZE], const struct feature_status *status)
-{
-	switch (status->evidence) {
-	case FEATURE_BY_NOTHING:
-		break;
-	case FEATURE_BY_RELEASE:
-		return "inferred from the release";
-	case FEATURE_BY_MEASURE:
-		return "measured";
-	case FEATURE_BY_SYMBOL:
-		snprintf(text, EVIDENCE_TEXT_SIZE, "kernel symbol %s", status->symbol);
-		return text;
-	case FEATURE_BY_LIST:
-		return feature_state_is_present(status->state) ? "listed by the kernel" :
-								 "not listed by the kernel";
-	}
-	return "no evidence";
-}
-
-static const struct table_column feature_columns[] = {
-	{ "Feature", 12, true },
-	{ "State", 8, true },
-	{ "Mainline", 8, true },
-	{ "Evidence", 30, true },
+struct feature_row {
+	const char *name;
+	const char *state;
+	char since[32];
+	const char *mainline;
+	const char *evidence;
+	const char *symbol;
+	char explanation_text[128];
+	const char *explanation;
 };
 
-#define SINCE_TEXT_SIZE 32
+#define FEATURE(member) offsetof(struct feature_row, member)
 
-static const char *format_since(char text[SINCE_TEXT_SIZE], enum feature_id id)
+static const struct field feature_fields[] = {
+	{ FEATURE(name), FIELD_TEXT, .key = "feature", .title = "Feature", .width = 12,
+	  .help = "Its name." },
+	{ FEATURE(state), FIELD_TEXT, .key = "state", .title = "State", .width = 8,
+	  .help = "Whether the kernel has it; improved: it has, and patches make it faster than in mainline." },
+	{ FEATURE(mainline), FIELD_TEXT, .key = "mainline", .title = "Mainline", .width = 8,
+	  .help = "The first mainline release with it." },
+	{ FEATURE(evidence), FIELD_TEXT, .key = "evidence",
+	  .help = "How that is known; null if the state is unknown." },
+	{ FEATURE(symbol), FIELD_TEXT, .key = "symbol",
+	  .help = "The symbol of the kernel that proves it; null with other evidence." },
+	{ FEATURE(explanation), FIELD_TEXT, .title = "Evidence", .width = 30 },
+	{ 0 },
+};
+
+static void explain(struct feature_row *row, const struct feature_status *status)
 {
-	snprintf(text, SINCE_TEXT_SIZE, "%u.%u", features[id].since.version,
-		 features[id].since.patchlevel);
-	return text;
+	static const struct {
+		const char *name;
+		const char *text;
+	} evidences[] = {
+		[FEATURE_BY_NOTHING] = { NULL, "no evidence" },
+		[FEATURE_BY_RELEASE] = { "release", "inferred from the release" },
+		[FEATURE_BY_MEASURE] = { "measurement", "measured" },
+		[FEATURE_BY_SYMBOL] = { "symbol", "kernel symbol " },
+		[FEATURE_BY_LIST] = { "feature-list", "listed by the kernel" },
+	};
+	bool is_listed = status->evidence != FEATURE_BY_LIST ||
+			 feature_state_is_present(status->state);
+
+	row->evidence = evidences[status->evidence].name;
+	row->explanation = row->explanation_text;
+	snprintf(row->explanation_text, sizeof(row->explanation_text), "%s%s%s",
+		 is_listed ? "" : "not ", evidences[status->evidence].text,
+		 status->symbol ? status->symbol : "");
 }
 
-static void print_feature(struct table *table, enum feature_id id,
-			  const struct feature_status *status)
+static int report_features(const struct status_report *report, struct output *out)
 {
-	char since[SINCE_TEXT_SIZE], evidence[EVIDENCE_TEXT_SIZE];
+	struct rows *rows;
+	int ret = rows_new(&rows, out, "features", feature_fields, 0);
 
-	table_begin_row(table);
-	table_cell(table, features[id].name);
-	table_cell(table, feature_state_name(status->state));
-	table_cell(table, format_since(since, id));
-	table_cell(table, explain(evidence, status));
-}
-
-static int print_features(const struct report *report)
-{
-	CLEANUP(table_freep) struct table *table = NULL;
-	int ret;
-
-	ret = TABLE_NEW(&table, feature_columns);
 	if (ret < 0)
 		return ret;
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		print_feature(table, i, &report->statuses[i]);
-	return table_finish(table);
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		const struct feature_status *status = &report->statuses[i];
+		struct feature_row row = {
+			.name = features[i].name,
+			.state = feature_state_name(status->state),
+			.mainline = row.since,
+			.symbol = status->symbol,
+		};
+
+		snprintf(row.since, sizeof(row.since), "%u.%u", features[i].since.version,
+			 features[i].since.patchlevel);
+		explain(&row, status);
+		rows_add(rows, &row);
+	}
+	return rows_end(&rows);
 }
 
+/* -- what to do -- */
+
+struct advice {
+	/* "complete", "absent" or "unknown" */
+	const char *state;
+	/* the first release of mainline with all features; NULL if none is absent */
+	const char *mainline;
+	char mainline_text[32];
+	/*
+	 * the absent features; those that patches would bring to this kernel; those that
+	 * patches would improve
+	 */
+	const char *absent[FEATURE_COUNT + 1];
+	const char *brought[FEATURE_COUNT + 1];
+	const char *improved[FEATURE_COUNT + 1];
+};
+
+#define ADVICE(member) offsetof(struct advice, member)
+
+static const struct field advice_fields[] = {
+	{ ADVICE(state), FIELD_TEXT, .key = "state",
+	  .help = "Whether the kernel has all features." },
+	{ ADVICE(absent), FIELD_NAMES, .key = "absent", .help = "The features that are absent." },
+	{ ADVICE(mainline), FIELD_TEXT, .key = "mainline",
+	  .help = "The first release of mainline with all of them; null if none is absent." },
+	{ ADVICE(brought), FIELD_NAMES, .key = "patches_bring",
+	  .help = "The absent features that patches of this package bring to this release." },
+	{ ADVICE(improved), FIELD_NAMES, .key = "patches_improve",
+	  .help = "The present features that patches of this package make faster on this release." },
+	{ 0 },
+};
+
+/* What the patches add to a feature with this STATE, or FEATURE_UNKNOWN. */
+static enum feature_state gain_of(const struct status_report *report, enum feature_id id)
+{
+	struct kernel_release release;
+	enum feature_state patched;
+
+	if (kernel_release_parse(report->kernel.release, &release) < 0)
+		return FEATURE_UNKNOWN;
+	patched = feature_state_patched(id, release);
+	return patched > report->statuses[id].state ? patched : FEATURE_UNKNOWN;
+}
+
+static void make_advice(const struct status_report *report, struct advice *advice)
+{
+	const char **absent = advice->absent, **brought = advice->brought,
+		   **improved = advice->improved;
+	struct kernel_release newest = { 0 };
+
+	*advice = (struct advice){ .state = "complete" };
+	for (size_t i = 0; i < FEATURE_COUNT; i++) {
+		enum feature_state state = report->statuses[i].state, gain = gain_of(report, i);
+
+		if (state == FEATURE_ABSENT) {
+			*absent++ = features[i].name;
+			if (kernel_release_compare(features[i].since, newest) > 0)
+				newest = features[i].since;
+			if (gain != FEATURE_UNKNOWN)
+				*brought++ = features[i].name;
+		} else if (state == FEATURE_PRESENT && gain != FEATURE_UNKNOWN) {
+			*improved++ = features[i].name;
+		}
+	}
+	if (advice->absent[0]) {
+		snprintf(advice->mainline_text, sizeof(advice->mainline_text), "%u.%u",
+			 newest.version, newest.patchlevel);
+		advice->mainline = advice->mainline_text;
+		advice->state = "absent";
+	} else if (has_any(report, FEATURE_UNKNOWN)) {
+		advice->state = "unknown";
+	}
+}
+
+/* VERB says what the patches do to the features with these NAMES. */
+static void say_patches(const struct output *out, const char *verb, const char *const *names)
+{
+	char text[NAMES_TEXT_SIZE];
+
+	if (*names)
+		record_say(out, "The patches %s: %s (see btrfs-fastpath-kernel(7))\n", verb,
+			   names_text(text, names));
+}
+
+static void say_advice(const struct advice *advice, const struct output *out)
+{
+	if (advice->absent[0])
+		record_say(out, "What to do: Linux %s and later have all %d features\n",
+			   advice->mainline, FEATURE_COUNT);
+	else if (strcmp(advice->state, "unknown") == 0)
+		record_say(out, "What to do: measure what is unknown with --measure DIR\n");
+	else
+		record_say(out, "Nothing to do: this kernel has all %d features\n", FEATURE_COUNT);
+	say_patches(out, "bring to this kernel", advice->brought);
+	say_patches(out, "make faster", advice->improved);
+}
+
+static void report_advice(const struct status_report *report, struct output *out)
+{
+	struct advice advice;
+
+	make_advice(report, &advice);
+	say_advice(&advice, out);
+	record_object(out, "advice", advice_fields, &advice);
+}
+
+/* -- the module -- */
+
 /* A module that was built and is not used would make features faster, if it does not bring them. */
-static bool is_module_told(const struct report *report)
+static bool is_module_shown(const struct status_report *report)
 {
 	const struct module_kernel *running = report->module.running;
 
@@ -385,211 +540,130 @@ static bool is_module_told(const struct report *report)
 			   running->state == MODULE_READY || running->state == MODULE_REFUSED);
 }
 
-/* Why the running kernel does not have what the package's module has. */
-static int print_module(const struct report *report)
+static int report_module(const struct status_report *report, struct output *out)
 {
 	const struct module_kernel *running = report->module.running;
 	CLEANUP_FREE char *reason = NULL;
 
-	if (!is_module_told(report))
+	if (!report->has_module) {
+		json_add_null(&out->json, "module");
+		return 0;
+	}
+	json_begin_object(&out->json, "module");
+	module_report_json(&out->json, &report->module);
+	json_add_string(&out->json, "state", running ? module_state_name(running->state) : NULL);
+	json_add_string(&out->json, "version", running ? running->version : NULL);
+	json_add_string(&out->json, "reason", running ? running->reason : NULL);
+	json_end_object(&out->json);
+	if (!is_module_shown(report))
 		return 0;
 	reason = escape_name(running->reason ? running->reason : "");
 	if (!reason)
 		return -ENOMEM;
-	printf("Module: %s%s%s%s\n", module_state_name(running->state), *reason ? ": " : "", reason,
-	       report->module.needs_reboot ? "; a reboot is needed" : "");
+	record_say(out, "Module: %s%s%s%s\n", module_state_name(running->state),
+		   *reason ? ": " : "", reason,
+		   report->module.needs_reboot ? "; a reboot is needed" : "");
 	return 0;
 }
 
-static const char *verdict_name(enum feature_state verdict)
-{
-	return verdict == FEATURE_UNKNOWN ? "unclear" : feature_state_name(verdict);
-}
+/* -- what was measured -- */
 
-#define RATIO_TEXT_SIZE 32
+#define MEASURED(member) offsetof(struct measured, member)
 
-static const char *format_ratio(char text[RATIO_TEXT_SIZE], const char *before, uint64_t percent)
-{
-	snprintf(text, RATIO_TEXT_SIZE, "%s%" PRIu64 ".%02" PRIu64, before, percent / 100,
-		 percent % 100);
-	return text;
-}
-
-static const struct table_column measure_columns[] = {
-	{ "Feature", 12, true }, { "Ratio", 8, false },	    { "Present", 9, false },
-	{ "Absent", 9, false },	 { "2nd ratio", 9, false }, { "Improved", 9, false },
-	{ "Verdict", 0, true },
+static const struct field measured_fields[] = {
+	{ MEASURED(name), FIELD_TEXT, .key = "feature", .title = "Feature", .width = 12,
+	  .help = "The name of the feature." },
+	{ MEASURED(probe.what), FIELD_TEXT, .key = "compared",
+	  .help = "What the cost and the reference are." },
+	{ MEASURED(not_measured), FIELD_TEXT, .key = "not_measured",
+	  .help = "Why it was not measured, or null if it was." },
+	{ MEASURED(probe.unit), FIELD_TEXT, .key = "unit",
+	  .help = "That of the cost and the reference." },
+	{ MEASURED(costs.feature.cost), FIELD_NUMBER, .key = "cost", .known = MEASURED(is_done),
+	  .help = "The cost that the feature reduces; null if it was not measured." },
+	{ MEASURED(costs.feature.reference), FIELD_NUMBER, .key = "reference",
+	  .known = MEASURED(is_done),
+	  .help = "What it is compared with; null if it was not measured." },
+	{ MEASURED(ratio_percent), FIELD_RATIO, .key = "ratio_percent", .title = "Ratio",
+	  .width = 8, .known = MEASURED(is_done),
+	  .help = "The cost in percent of the reference; null if it was not measured." },
+	{ MEASURED(probe.present_below), FIELD_RATIO, .key = "present_below_percent",
+	  .title = "Present", .prefix = "<", .help = "Below it the feature is present." },
+	{ MEASURED(probe.absent_above), FIELD_RATIO, .key = "absent_above_percent",
+	  .title = "Absent", .prefix = ">", .help = "Above it the feature is absent." },
+	{ 0, FIELD_OBJECT, .key = "improvement", .known = MEASURED(has_improvement),
+	  .help = "A second comparison, which tells improved from present; null if the feature has none." },
+	{ MEASURED(probe.what_improved), FIELD_TEXT, .key = "compared",
+	  .help = "What its cost and its reference are." },
+	{ MEASURED(costs.improvement.cost), FIELD_NUMBER, .key = "cost",
+	  .known = MEASURED(has_second_ratio),
+	  .help = "The cost that the improvement reduces; null if it could not be measured, or the feature is not present." },
+	{ MEASURED(costs.improvement.reference), FIELD_NUMBER, .key = "reference",
+	  .known = MEASURED(has_second_ratio),
+	  .help = "What it is compared with; null if the cost is." },
+	{ MEASURED(second_ratio_percent), FIELD_RATIO, .key = "ratio_percent", .title = "2nd ratio",
+	  .known = MEASURED(has_second_ratio),
+	  .help = "The cost in percent of the reference; null if the cost is." },
+	{ MEASURED(probe.improved_below), FIELD_RATIO, .key = "improved_below_percent",
+	  .title = "Improved", .prefix = "<", .known = MEASURED(has_improvement),
+	  .help = "Below it a feature that is present is improved." },
+	{ 0, FIELD_OBJECT_END, .key = NULL },
+	{ MEASURED(verdict), FIELD_TEXT, .key = "verdict", .title = "Verdict", .width = 1,
+	  .help = "What the ratios show; null if it was not measured." },
+	{ 0 },
 };
 
-static void print_measured(struct table *table, enum feature_id id, const struct measured *measured)
+static void add_measured(const struct status_report *report, struct output *out)
 {
-	const struct feature_probe *probe = &feature_probes[id];
-	const struct feature_costs *costs = &measured->costs;
-	char ratio[RATIO_TEXT_SIZE], present[RATIO_TEXT_SIZE], absent[RATIO_TEXT_SIZE];
-	char second[RATIO_TEXT_SIZE], improved[RATIO_TEXT_SIZE];
-	const char *cells[] = {
-		features[id].name,
-		"-",
-		format_ratio(present, "<", probe->present_below),
-		format_ratio(absent, ">", probe->absent_above),
-		"-",
-		"-",
-		"-",
-	};
-
-	if (probe->run_improved)
-		cells[5] = format_ratio(improved, "<", probe->improved_below);
-	if (measured->done) {
-		cells[1] = format_ratio(ratio, "", feature_cost_percent(&costs->feature));
-		cells[6] = verdict_name(measured->verdict);
+	if (!report->arguments->measure) {
+		json_add_null(&out->json, "measured");
+		return;
 	}
-	if (costs->improvement.reference)
-		cells[4] = format_ratio(second, "", feature_cost_percent(&costs->improvement));
-	table_begin_row(table);
-	for (size_t i = 0; i < sizeof(cells) / sizeof(cells[0]); i++)
-		table_cell(table, cells[i]);
+	json_begin_object(&out->json, "measured");
+	json_add_name(&out->json, "directory", report->arguments->measure);
+	json_begin_array(&out->json, "features");
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		record_object(out, NULL, measured_fields, &report->measured[i]);
+	json_end_array(&out->json);
+	json_end_object(&out->json);
 }
 
 /* A column of these texts would not fit a terminal. */
-static void print_compared(enum feature_id id)
+static void say_compared(const struct measured *measured, const struct output *out)
 {
-	const struct feature_probe *probe = &feature_probes[id];
-
-	if (can_measure(id))
-		printf("%s: %s\n", features[id].name, probe->what);
-	else
-		printf("Not measured: %s: " NEEDS_ROOT "\n", features[id].name);
-	if (can_measure(id) && probe->run_improved)
-		printf("%s, 2nd ratio: %s\n", features[id].name, probe->what_improved);
-}
-
-/* After an error there is nothing to show but bounds. */
-static bool has_measured(const struct report *report)
-{
-	for (size_t i = 0; i < FEATURE_COUNT; i++) {
-		if (report->measured[i].done)
-			return true;
+	if (measured->not_measured) {
+		record_say(out, "Not measured: %s: %s\n", measured->name, measured->not_measured);
+		return;
 	}
-	return false;
+	record_say(out, "%s: %s\n", measured->name, measured->probe.what);
+	if (measured->has_improvement)
+		record_say(out, "%s, 2nd ratio: %s\n", measured->name,
+			   measured->probe.what_improved);
 }
 
-static int print_measurement(const struct report *report)
+static int say_measured(const struct status_report *report, struct output *out)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->measure);
-	CLEANUP(table_freep) struct table *table = NULL;
+	const struct measured *measured = report->measured;
+	struct rows *rows;
 	int ret;
 
-	printf("\nMeasured: %s\n", quoted);
-	ret = TABLE_NEW(&table, measure_columns);
+	record_say(out, "\nMeasured: %s\n", quoted);
+	ret = rows_new(&rows, out, NULL, measured_fields, 0);
 	if (ret < 0)
 		return ret;
-	for (size_t i = 0; i < FEATURE_COUNT; i++) {
-		if (can_measure(i))
-			print_measured(table, i, &report->measured[i]);
-	}
-	ret = table_finish(table);
-	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++)
-		print_compared(i);
-	return ret;
-}
-
-static void print_counters(const struct report *report)
-{
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->path);
-
-	printf("\nCounters: %s%s\n", quoted,
-	       report->has_counters ? "" : ": this kernel does not count");
-	for (size_t i = 0; i < report->counters.count; i++)
-		printf("%20" PRIu64 " %s\n", report->counters.list[i].value,
-		       report->counters.list[i].name);
-}
-
-static int print_report(const struct report *report)
-{
-	CLEANUP_FREE char *release = escape_name(report->kernel.release);
-	int ret;
-
-	printf("Kernel: %s\n", release ? release : "?");
-	printf("Front end: %s\n", front_end_is_enabled() ? front_end_path : "not enabled");
-	ret = print_features(report);
-	if (ret == 0)
-		ret = print_module(report);
-	if (ret == 0 && has_measured(report))
-		ret = print_measurement(report);
-	if (ret == 0 && report->has_filesystem)
-		print_counters(report);
-	return ret;
-}
-
-static void json_feature(struct json_writer *json, enum feature_id id,
-			 const struct feature_status *status)
-{
-	char since[SINCE_TEXT_SIZE];
-
-	json_begin_object(json, NULL);
-	json_add_string(json, "feature", features[id].name);
-	json_add_string(json, "state", feature_state_name(status->state));
-	json_add_string(json, "mainline", format_since(since, id));
-	json_add_string(json, "evidence", evidence_name(status->evidence));
-	json_add_string(json, "symbol", status->symbol);
-	json_end_object(json);
-}
-
-static void json_improvement(struct json_writer *json, const struct feature_probe *probe,
-			     const struct feature_cost *cost)
-{
-	bool known = cost->reference;
-
-	if (!probe->run_improved) {
-		json_add_null(json, "improvement");
-		return;
-	}
-	json_begin_object(json, "improvement");
-	json_add_string(json, "compared", probe->what_improved);
-	json_add_known_uint(json, "cost", known, cost->cost);
-	json_add_known_uint(json, "reference", known, cost->reference);
-	json_add_known_uint(json, "ratio_percent", known, feature_cost_percent(cost));
-	json_add_uint(json, "improved_below_percent", probe->improved_below);
-	json_end_object(json);
-}
-
-static void json_measured(struct json_writer *json, enum feature_id id,
-			  const struct measured *measured)
-{
-	const struct feature_probe *probe = &feature_probes[id];
-	const struct feature_cost *cost = &measured->costs.feature;
-
-	json_begin_object(json, NULL);
-	json_add_string(json, "feature", features[id].name);
-	json_add_string(json, "compared", probe->what);
-	json_add_string(json, "not_measured", can_measure(id) ? NULL : NEEDS_ROOT);
-	json_add_string(json, "unit", probe->unit);
-	json_add_known_uint(json, "cost", measured->done, cost->cost);
-	json_add_known_uint(json, "reference", measured->done, cost->reference);
-	json_add_known_uint(json, "ratio_percent", measured->done, feature_cost_percent(cost));
-	json_add_uint(json, "present_below_percent", probe->present_below);
-	json_add_uint(json, "absent_above_percent", probe->absent_above);
-	json_improvement(json, probe, &measured->costs.improvement);
-	json_add_string(json, "verdict", measured->done ? verdict_name(measured->verdict) : NULL);
-	json_end_object(json);
-}
-
-static void json_measurement(struct json_writer *json, const struct report *report)
-{
-	if (!report->arguments->measure) {
-		json_add_null(json, "measured");
-		return;
-	}
-	json_begin_object(json, "measured");
-	json_add_name(json, "directory", report->arguments->measure);
-	json_begin_array(json, "features");
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		json_measured(json, i, &report->measured[i]);
-	json_end_array(json);
-	json_end_object(json);
+		if (!measured[i].not_measured)
+			rows_add(rows, &measured[i]);
+	ret = rows_end(&rows);
+	for (size_t i = 0; i < FEATURE_COUNT && ret == 0; i++)
+		say_compared(&measured[i], out);
+	return ret;
 }
 
-static void json_counters(struct json_writer *json, const struct report *report)
+/* -- the counters -- */
+
+static void add_counters(const struct status_report *report, struct json_writer *json)
 {
 	if (!report->has_counters) {
 		json_add_null(json, "counters");
@@ -601,44 +675,21 @@ static void json_counters(struct json_writer *json, const struct report *report)
 	json_end_object(json);
 }
 
-static void json_module(struct json_writer *json, const struct report *report)
+static void say_counters(const struct status_report *report, const struct output *out)
 {
-	if (!report->has_module) {
-		json_add_null(json, "module");
-		return;
-	}
-	json_begin_object(json, "module");
-	module_report_json(json, &report->module);
-	module_report_json_kernel(json, report->module.running);
-	json_end_object(json);
-}
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->path);
 
-static void json_report(const struct report *report)
-{
-	struct json_writer json;
-
-	json_begin(&json, stdout, report->arguments->global->json_style);
-	json_begin_object(&json, "status");
-	json_add_name(&json, "release", report->kernel.release);
-	json_begin_array(&json, "features");
-	for (size_t i = 0; i < FEATURE_COUNT; i++)
-		json_feature(&json, i, &report->statuses[i]);
-	json_end_array(&json);
-	json_add_string(&json, "front_end", front_end_is_enabled() ? front_end_path : NULL);
-	json_module(&json, report);
-	json_add_name(&json, "path", report->arguments->path);
-	json_counters(&json, report);
-	json_measurement(&json, report);
-	json_end_object(&json);
-	json_end(&json);
+	record_say(out, "\nCounters: %s%s\n", quoted,
+		   report->has_counters ? "" : ": this kernel has no counters");
+	for (size_t i = 0; i < report->counters.count; i++)
+		record_say(out, "%20" PRIu64 " %s\n", report->counters.list[i].value,
+			   report->counters.list[i].name);
 }
 
 /* -- the command -- */
 
-static void add_metrics(const struct report *report)
+static void add_metrics(const struct status_report *report, struct metrics *metrics)
 {
-	struct metrics *metrics = report->arguments->global->metrics;
-
 	kernel_metrics_features(metrics, report->kernel.release, report->statuses);
 	if (report->has_module)
 		kernel_metrics_module(metrics, &report->module);
@@ -649,44 +700,84 @@ static void add_metrics(const struct report *report)
 		kernel_metrics_counters(metrics, report->fsid, &report->counters);
 }
 
-static int print(const struct report *report)
+/* Returns 0 or -ENOMEM. */
+static int report_all(const struct status_report *report, struct output *out)
 {
-	if (report->arguments->global->metrics) {
-		add_metrics(report);
-	} else if (report->arguments->global->json) {
-		json_report(report);
-	} else if (print_report(report) < 0) {
-		error("out of memory");
-		return STATUS_ERROR;
-	}
-	return report->status;
+	const char *front_end = front_end_is_enabled() ? front_end_path : NULL;
+	CLEANUP_FREE char *release = escape_name(report->kernel.release);
+	struct json_writer *json = &out->json;
+	int ret;
+
+	record_say(out, "Kernel: %s\n", release ? release : "?");
+	record_say(out, "Front end: %s\n",
+		   front_end ?
+			   front_end :
+			   "not enabled: use btrfs-fastpath COMMAND, not btrfs inspect COMMAND");
+	json_add_name(json, "release", report->kernel.release);
+	ret = report_features(report, out);
+	json_add_string(json, "front_end", front_end);
+	if (ret == 0)
+		ret = report_module(report, out);
+	json_add_name(json, "path", report->arguments->path);
+	add_counters(report, json);
+	add_measured(report, out);
+	/* After an error there is nothing to show but bounds. */
+	if (ret == 0 && report->has_measured)
+		ret = say_measured(report, out);
+	if (ret == 0 && report->has_filesystem)
+		say_counters(report, out);
+	if (ret == 0)
+		report_advice(report, out);
+	return ret;
 }
 
-static int run(const struct arguments *arguments)
+/* Returns the exit status. */
+static int print_status(const struct status_report *report)
 {
-	struct report report = { .arguments = arguments };
+	const struct global_options *global = report->arguments->global;
+	struct output out = output_of(global);
+	int ret;
+
+	if (global->json)
+		json_begin(&out.json, stdout, global->json_style);
+	json_begin_object(&out.json, "status");
+	ret = report_all(report, &out);
+	json_end_object(&out.json);
+	json_end(&out.json);
+	if (out.metrics)
+		add_metrics(report, out.metrics);
+	if (ret < 0)
+		error("out of memory");
+	return ret < 0 ? STATUS_ERROR : report->status;
+}
+
+static int show_status(const struct status_arguments *arguments)
+{
+	struct status_report report = { .arguments = arguments };
 	int status;
 
 	uname(&report.kernel);
 	feature_status_read(NULL, report.kernel.release, report.statuses);
+	for (size_t i = 0; i < FEATURE_COUNT; i++)
+		report.measured[i] = measured_of(i);
 	read_module(&report);
 	if (arguments->measure)
 		measure_features(&report);
 	if (arguments->path)
 		read_counters(&report);
-	if (arguments->check)
-		check(&report);
+	if (arguments->check || arguments->global->format == FORMAT_NAGIOS)
+		check_features(&report);
 
-	status = print(&report);
+	status = print_status(&report);
 	module_report_free(&report.module);
 	return status;
 }
 
 int status_run(int argc, char **argv, struct global_options *global)
 {
-	struct arguments arguments = { .global = global };
+	struct status_arguments arguments = { .global = global };
 
 	if (options_parse(&argp, argc, argv, 0, &arguments))
 		return STATUS_ERROR;
-	return global->done ? STATUS_OK : run(&arguments);
+	return global->done ? STATUS_OK : show_status(&arguments);
 }

@@ -6,13 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/mul-div.h"
+#include "num/saturating.h"
+#include "sys/cleanup.h"
 #include "ui/block-map.h"
-#include "ui/quoted-name.h"
-#include "ui/terminal.h"
+#include "ui/message.h"
+#include "ui/progress.h"
 
 #define DEFAULT_WIDTH 80
+/* in which shares of a block are counted: below 2^16, and a multiple of the numbers of shades */
+#define WHOLE_BLOCK 60000
+
+struct block {
+	/* the last of the kinds that are in it, and its bytes */
+	uint32_t kind;
+	uint64_t length;
+};
 
 struct block_map {
 	const struct block_kind *kinds;
@@ -23,8 +31,7 @@ struct block_map {
 	size_t columns;
 	/* of the range, from its start: blocks from here on are not drawn */
 	uint64_t end;
-	/* bytes of each kind but the first in each block */
-	uint64_t *covered;
+	struct block *blocks;
 };
 
 int block_map_new(struct block_map **ret_map, const struct block_kind *kinds, size_t kind_count,
@@ -38,8 +45,8 @@ int block_map_new(struct block_map **ret_map, const struct block_kind *kinds, si
 	/* A block holds at least a byte. */
 	if (range.length < width)
 		width = range.length;
-	map->covered = calloc(width * kind_count + 1, sizeof(*map->covered));
-	if (!map->covered) {
+	map->blocks = calloc(width + 1, sizeof(*map->blocks));
+	if (!map->blocks) {
 		free(map);
 		return -ENOMEM;
 	}
@@ -72,7 +79,7 @@ void block_map_free(struct block_map *map)
 {
 	if (!map)
 		return;
-	free(map->covered);
+	free(map->blocks);
 	free(map);
 }
 
@@ -97,6 +104,15 @@ static size_t block_of(const struct block_map *map, uint64_t position)
 	return block;
 }
 
+static void add_to_block(struct block *block, uint32_t kind, uint64_t length)
+{
+	if (kind < block->kind)
+		return;
+	if (kind > block->kind)
+		*block = (struct block){ .kind = kind };
+	block->length += length;
+}
+
 void block_map_add(struct block_map *map, size_t kind, struct byte_range range)
 {
 	uint64_t start, end;
@@ -113,28 +129,27 @@ void block_map_add(struct block_map *map, size_t kind, struct byte_range range)
 		uint64_t block_end = block_start(map, block + 1);
 		uint64_t stop = end < block_end ? end : block_end;
 
-		map->covered[block * map->kind_count + kind] += stop - start;
+		add_to_block(&map->blocks[block], kind, stop - start);
 		start = stop;
 	}
 }
 
-static size_t kind_of_block(const struct block_map *map, size_t block)
+/* Bytes of the block that are drawn */
+static uint64_t block_length(const struct block_map *map, size_t block)
 {
-	const uint64_t *covered = &map->covered[block * map->kind_count];
-	uint64_t start = block_start(map, block), end = block_start(map, block + 1);
-	uint64_t length = (end < map->end ? end : map->end) - start;
-	uint64_t added = 0;
-	size_t best = 0;
+	uint64_t end = block_start(map, block + 1);
 
-	for (size_t kind = 1; kind < map->kind_count; kind++) {
-		added += covered[kind];
-		if (covered[kind] > covered[best])
-			best = kind;
-	}
-	/* what is not added is of the first kind */
-	if (added < length && length - added > covered[best])
-		return 0;
-	return best;
+	return (end < map->end ? end : map->end) - block_start(map, block);
+}
+
+static char shade(const struct block_map *map, size_t block)
+{
+	const struct block *b = &map->blocks[block];
+	const char *shades = map->kinds[b->kind].shades;
+	size_t count = strlen(shades);
+	size_t level = mul_div(b->length, count, block_length(map, block));
+
+	return shades[level < count ? level : count - 1];
 }
 
 static void print_blocks(const struct block_map *map, FILE *stream, bool colour)
@@ -142,13 +157,13 @@ static void print_blocks(const struct block_map *map, FILE *stream, bool colour)
 	size_t last = SIZE_MAX;
 
 	for (size_t block = 0; block < map->width && block_start(map, block) < map->end; block++) {
-		size_t kind = kind_of_block(map, block);
+		size_t kind = map->blocks[block].kind;
 
 		if (block && block % map->columns == 0)
 			fputc('\n', stream);
 		if (colour && kind != last)
 			fprintf(stream, "\033[%sm", map->kinds[kind].colour);
-		fputc(map->kinds[kind].symbol, stream);
+		fputc(shade(map, block), stream);
 		last = kind;
 	}
 	fputs(colour && map->width ? "\033[0m\n" : "\n", stream);
@@ -161,26 +176,28 @@ static void print_legend(const struct block_kind *kinds, size_t kind_count, FILE
 		const struct block_kind *k = &kinds[kind];
 
 		if (colour)
-			fprintf(stream, "%s\033[%sm%c\033[0m %s", kind ? "  " : "", k->colour,
-				k->symbol, k->name);
+			fprintf(stream, "%s\033[%sm%s\033[0m %s", kind ? "  " : "", k->colour,
+				k->shades, k->name);
 		else
-			fprintf(stream, "%s%c %s", kind ? "  " : "", k->symbol, k->name);
+			fprintf(stream, "%s%s %s", kind ? "  " : "", k->shades, k->name);
 	}
 	fputc('\n', stream);
 }
 
 void block_map_print(const struct block_map *map, FILE *stream, bool colour)
 {
+	progress_clear();
 	print_blocks(map, stream, colour);
 	print_legend(map->kinds, map->kind_count, stream, colour);
 }
 
 /* -- several files -- */
 
-/* Blocks of one kind that follow each other. */
+/* Consecutive blocks with the same kind, and the same share of it: WHOLE_BLOCK is all of a block. */
 struct block_run {
 	uint32_t block_count;
-	uint32_t kind;
+	uint16_t kind;
+	uint16_t share;
 };
 
 struct kept_map {
@@ -231,23 +248,40 @@ void block_maps_free(struct block_maps *maps)
 	free(maps);
 }
 
+static struct block_run run_of(const struct block_map *map, size_t block)
+{
+	const struct block *b = &map->blocks[block];
+	uint64_t share = mul_div(b->length, WHOLE_BLOCK, block_length(map, block));
+
+	return (struct block_run){
+		.kind = b->kind,
+		.share = share < WHOLE_BLOCK ? share : WHOLE_BLOCK,
+	};
+}
+
+static bool continues(const struct block_run *last, const struct block_run *next)
+{
+	return last->kind == next->kind && last->share == next->share;
+}
+
 static size_t count_runs(const struct block_map *map)
 {
-	size_t count = 0, last = SIZE_MAX;
+	struct block_run last = { 0 };
+	size_t count = 0;
 
 	for (size_t block = 0; block < map->width; block++) {
-		size_t kind = kind_of_block(map, block);
+		const struct block_run run = run_of(map, block);
 
-		count += kind != last;
-		last = kind;
+		count += !block || !continues(&last, &run);
+		last = run;
 	}
 	return count;
 }
 
-static void keep_block(struct kept_map *kept, uint32_t kind)
+static void keep_block(struct kept_map *kept, struct block_run run)
 {
-	if (!kept->run_count || kept->runs[kept->run_count - 1].kind != kind)
-		kept->runs[kept->run_count++] = (struct block_run){ .kind = kind };
+	if (!kept->run_count || !continues(&kept->runs[kept->run_count - 1], &run))
+		kept->runs[kept->run_count++] = run;
 	kept->runs[kept->run_count - 1].block_count++;
 }
 
@@ -267,7 +301,7 @@ static struct kept_map *keep(const struct block_map *map, const char *path)
 	kept->width = map->width;
 	kept->run_count = 0;
 	for (size_t block = 0; block < map->width; block++)
-		keep_block(kept, kind_of_block(map, block));
+		keep_block(kept, run_of(map, block));
 	return kept;
 }
 
@@ -301,12 +335,40 @@ void block_maps_add(struct block_maps *maps, const char *path, const struct bloc
 		maps->longest = kept->length;
 }
 
-/* On the scale of the longest: each run of the file's own blocks is a range of one kind. */
+/* Adds RUN, which begins with block FIRST of the file's OWN map. */
+static void add_run(struct block_map *map, const struct block_map *own, size_t first,
+		    const struct block_run *run)
+{
+	size_t end = first + run->block_count;
+	uint64_t start = block_start(own, first), length = block_start(own, end) - start;
+
+	if (!run->kind)
+		return;
+	if (run->share == WHOLE_BLOCK) {
+		block_map_add(map, run->kind, (struct byte_range){ start, length });
+		return;
+	}
+	/* Where in a block its bytes are is not known: they count where its middle is. */
+	for (size_t block = first; block < end; block++) {
+		uint64_t own_length = block_length(own, block);
+		uint64_t middle = block_start(own, block) + own_length / 2;
+
+		add_to_block(&map->blocks[block_of(map, middle)], run->kind,
+			     mul_div(own_length, run->share, WHOLE_BLOCK));
+	}
+}
+
+/*
+ * On the scale of the longest, on which a block is at least as large as the file's own ones. Of these, the ones in
+ * which the last kind of a block is have no later kind, so that nothing is missing where others were not kept.
+ */
 static int print_kept(const struct block_maps *maps, const struct kept_map *kept, FILE *stream,
 		      bool colour)
 {
 	CLEANUP(block_map_freep) struct block_map *map = NULL;
-	const struct block_map own = { .range.length = kept->length, .width = kept->width };
+	const struct block_map own = { .range.length = kept->length,
+				       .width = kept->width,
+				       .end = kept->length };
 	size_t block = 0;
 	int ret;
 
@@ -316,14 +378,8 @@ static int print_kept(const struct block_maps *maps, const struct kept_map *kept
 		return ret;
 	map->end = kept->length;
 	for (size_t i = 0; i < kept->run_count; i++) {
-		const struct block_run *run = &kept->runs[i];
-		uint64_t start = block_start(&own, block);
-
-		block += run->block_count;
-		if (run->kind)
-			block_map_add(map, run->kind,
-				      (struct byte_range){ start,
-							   block_start(&own, block) - start });
+		add_run(map, &own, block, &kept->runs[i]);
+		block += kept->runs[i].block_count;
 	}
 	print_blocks(map, stream, colour);
 	return 0;
@@ -352,4 +408,46 @@ int block_maps_print(const struct block_maps *maps, struct size_format sizes, FI
 	}
 	print_legend(maps->kinds, maps->kind_count, stream, colour);
 	return 0;
+}
+
+/* -- the maps of a report on files -- */
+
+int file_maps_begin(struct file_maps *maps, bool several, struct byte_range range, uint64_t size,
+		    size_t height)
+{
+	int ret = 0;
+
+	if (several && !maps->all)
+		ret = block_maps_new(&maps->all, maps->kinds, maps->kind_count, height);
+	if (ret < 0)
+		return ret;
+	return block_map_new_for_file(&maps->map, maps->kinds, maps->kind_count, range, size,
+				      height);
+}
+
+void file_maps_report(const struct file_maps *maps, const char *path)
+{
+	if (!maps->map)
+		return;
+	if (maps->all)
+		block_maps_add(maps->all, path, maps->map);
+	else
+		block_map_print(maps->map, stdout, terminal_has_colours());
+}
+
+void file_maps_end_file(struct file_maps *maps)
+{
+	block_map_free(maps->map);
+	maps->map = NULL;
+}
+
+int file_maps_report_all(const struct file_maps *maps, struct size_format sizes)
+{
+	return maps->all ? block_maps_print(maps->all, sizes, stdout, terminal_has_colours()) : 0;
+}
+
+void file_maps_free(struct file_maps *maps)
+{
+	file_maps_end_file(maps);
+	block_maps_free(maps->all);
 }

@@ -7,15 +7,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/units.h"
 #include "fs/fiemap.h"
+#include "text/units.h"
 
 /* More than a terminal has. */
 #define BLOCK_MAP_HEIGHT_MAX 1000
 
 struct block_kind {
 	const char *name;
-	char symbol;
+	/* at least one, from the least to the largest part of a block */
+	const char *shades;
 	/* SGR parameters of a terminal escape sequence, as "31" */
 	const char *colour;
 };
@@ -23,8 +24,9 @@ struct block_kind {
 struct block_map;
 
 /*
- * Draws a file from start to end as HEIGHT lines of COLUMNS blocks, both at least 1, each block with
- * the kind that covers most of it. If the range has fewer bytes, a block is a byte.
+ * Draws a file from start to end as HEIGHT lines of COLUMNS blocks, both at least 1. Each block shows the
+ * last of KINDS that is in it, in a shade for the part of the block that it has: with four, the first is
+ * less than a quarter. If the range has fewer bytes, a block is a byte.
  * KINDS[0] is the kind of all bytes that are not added (a hole). KINDS must outlive the map.
  * Returns 0 or -ENOMEM; freed with block_map_free().
  */
@@ -48,7 +50,7 @@ void block_map_add(struct block_map *map, size_t kind, struct byte_range range);
 /* Print the lines with the blocks and a line with the legend. */
 void block_map_print(const struct block_map *map, FILE *stream, bool colour);
 
-/* The maps of several files, a byte for each block in memory, to be printed on one scale. */
+/* The maps of several files, at most eight bytes for each block in memory, to be printed on one scale. */
 struct block_maps;
 
 /* Maps of KINDS, which must outlive them. Returns 0 or -ENOMEM; freed with block_maps_free(). */
@@ -68,5 +70,25 @@ void block_maps_add(struct block_maps *maps, const char *path, const struct bloc
  */
 int block_maps_print(const struct block_maps *maps, struct size_format sizes, FILE *stream,
 		     bool colour);
+
+/* The maps of a report on files: each below its file, or those of several files at the end. */
+struct file_maps {
+	const struct block_kind *kinds;
+	size_t kind_count;
+	/* of the current file, or NULL */
+	struct block_map *map;
+	/* of several files, or NULL */
+	struct block_maps *all;
+};
+
+/* Begins the map of a file, as block_map_new_for_file(). Returns 0 or -ENOMEM. */
+int file_maps_begin(struct file_maps *maps, bool several, struct byte_range range, uint64_t size,
+		    size_t height);
+/* Prints or keeps the map of the file PATH, if there is one. */
+void file_maps_report(const struct file_maps *maps, const char *path);
+void file_maps_end_file(struct file_maps *maps);
+/* At the end. Returns 0 or a negative errno as block_maps_print(). */
+int file_maps_report_all(const struct file_maps *maps, struct size_format sizes);
+void file_maps_free(struct file_maps *maps);
 
 #endif

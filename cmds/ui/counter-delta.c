@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "ui/counter-delta.h"
 
@@ -24,20 +23,18 @@ void counter_delta_end(struct counter_delta *counter_delta)
 	counter_delta->ended = true;
 }
 
-void counter_delta_report(const struct counter_delta *counter_delta, struct json_writer *json)
+void counter_delta_report(const struct counter_delta *counter_delta, struct output *out)
 {
 	if (!counter_delta->ended)
 		return;
-	if (json)
-		json_begin_object(json, "counters");
+	json_begin_object(&out->json, "counters");
 	for (size_t i = 0; i < counter_delta->change.count; i++) {
 		const struct counter *counter = &counter_delta->change.list[i];
 
-		if (json)
-			json_add_uint(json, counter->name, counter->value);
-		else if (counter->value)
-			printf("Counter: %s +%" PRIu64 "\n", counter->name, counter->value);
+		json_add_uint(&out->json, counter->name, counter->value);
+		if (counter->value)
+			record_say(out, "Counter: %s +%" PRIu64 "\n", counter->name,
+				   counter->value);
 	}
-	if (json)
-		json_end_object(json);
+	json_end_object(&out->json);
 }

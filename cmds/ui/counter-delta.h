@@ -3,7 +3,7 @@
 #define FASTPATH_COUNTER_DELTA_H
 
 #include "fs/counters.h"
-#include "ui/json.h"
+#include "ui/record.h"
 
 /*
  * The changes of the counters in fastpath_stats between two moments; begins as { 0 }. Most kernels
@@ -22,9 +22,9 @@ void counter_delta_begin(struct counter_delta *counter_delta, int fd);
 void counter_delta_end(struct counter_delta *counter_delta);
 
 /*
- * Prints a line for each counter that changed; or, if JSON is not NULL, adds the object "counters"
- * with all counters. Prints nothing if the kernel has no counters.
+ * Prints a line for each counter that changed; or adds the object "counters" with all counters. Prints
+ * nothing if the kernel has no counters.
  */
-void counter_delta_report(const struct counter_delta *counter_delta, struct json_writer *json);
+void counter_delta_report(const struct counter_delta *counter_delta, struct output *out);
 
 #endif

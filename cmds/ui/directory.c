@@ -3,12 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "fs/filesystem.h"
 #include "ui/directory.h"
 #include "ui/message.h"
 
-static int complain(const char *path, int fd)
+static int complain_of_directory(const char *path, int fd)
 {
 	if (fd == -ENOTTY)
 		error_path("not a btrfs filesystem:", path, 0);
@@ -19,7 +20,7 @@ static int complain(const char *path, int fd)
 
 int directory_open(const char *path)
 {
-	return complain(path, filesystem_open_directory(path, O_RDONLY));
+	return complain_of_directory(path, filesystem_open_directory(path, O_RDONLY));
 }
 
 int directory_open_to_write(const char *path)
@@ -28,5 +29,17 @@ int directory_open_to_write(const char *path)
 
 	if (fd == -EACCES)
 		fd = filesystem_open_directory(path, O_PATH);
-	return complain(path, fd);
+	return complain_of_directory(path, fd);
+}
+
+int cold_drop_caches(int fd)
+{
+	int ret = drop_caches(fd);
+
+	if (ret != -EACCES && ret != -EPERM && ret != -EROFS && ret != -ENOENT)
+		return ret < 0 ? ret : 1;
+
+	error("--cold requires %s/proc/sys/vm/drop_caches (%s)",
+	      ret == -ENOENT ? "" : "root to write to ", strerror(-ret));
+	return 0;
 }

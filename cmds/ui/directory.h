@@ -11,4 +11,10 @@ int directory_open(const char *path);
 /* The same for making files in it: without read permission it is opened with O_PATH. */
 int directory_open_to_write(const char *path);
 
+/*
+ * Drops all caches for --cold, as drop_caches() does. Returns 1; 0 after printing an error if the
+ * privilege is missing; or a negative errno.
+ */
+int cold_drop_caches(int fd);
+
 #endif

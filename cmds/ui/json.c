@@ -2,14 +2,22 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/decimal.h"
-#include "base/name-escape.h"
+#include <linux/fiemap.h>
+
+#include "sys/cleanup.h"
+#include "text/decimal.h"
+#include "text/name-escape.h"
 #include "ui/json.h"
 #include "ui/standard-files.h"
+
+/* Of a result: in the array of a top object, and in the top object of a line. */
+#define RESULT_DEPTH 3
+#define LINE_DEPTH 2
 
 /* Nothing else writes to the stream meanwhile: locking it for each byte would cost more than the rest. */
 static void put_byte(struct json_writer *json, char byte)
@@ -96,7 +104,7 @@ static char short_escape(uint32_t character)
 }
 
 /*
- * All but printing ASCII is escaped: some terminals obey DEL, C1 controls and marks of direction,
+ * All but printing ASCII is escaped: some terminals interpret DEL, C1 controls and marks of direction,
  * and json-c 0.18, where it is strict, reads no other character than that.
  */
 static void put_escaped(struct json_writer *json, uint32_t character)
@@ -153,12 +161,17 @@ static void open_container(struct json_writer *json, char bracket)
 	put_byte(json, bracket);
 	json->depth++;
 	json->has_member[json->depth] = false;
+	json->brackets[json->depth] = bracket == '{' ? '}' : ']';
 }
 
-static void close_container(struct json_writer *json, char bracket)
+static void close_container(struct json_writer *json)
 {
-	bool has_member = json->has_member[json->depth--];
+	char bracket = json->brackets[json->depth];
+	bool has_member = json->has_member[json->depth];
 
+	if (!json->stream)
+		return;
+	json->depth--;
 	if (has_member)
 		begin_line(json, false);
 	put_byte(json, bracket);
@@ -180,7 +193,9 @@ void json_begin(struct json_writer *json, FILE *stream, enum json_style style)
 
 void json_end(struct json_writer *json)
 {
-	close_container(json, '}');
+	if (!json->stream)
+		return;
+	close_container(json);
 	put_byte(json, '\n');
 }
 
@@ -213,6 +228,13 @@ void json_end_result(struct json_writer *json)
 	flush(json);
 }
 
+void json_fail_result(struct json_writer *json, const char *error)
+{
+	while (json->depth > (json->style == JSON_LINES ? LINE_DEPTH : RESULT_DEPTH))
+		close_container(json);
+	json_add_string(json, "error", error);
+}
+
 void json_end_results(struct json_writer *json)
 {
 	if (json->style == JSON_LINES)
@@ -223,48 +245,60 @@ void json_end_results(struct json_writer *json)
 
 void json_begin_object(struct json_writer *json, const char *key)
 {
+	if (!json->stream)
+		return;
 	begin_member(json, key);
 	open_container(json, '{');
 }
 
 void json_end_object(struct json_writer *json)
 {
-	close_container(json, '}');
+	close_container(json);
 }
 
 void json_begin_array(struct json_writer *json, const char *key)
 {
+	if (!json->stream)
+		return;
 	begin_member(json, key);
 	open_container(json, '[');
 }
 
 void json_end_array(struct json_writer *json)
 {
-	close_container(json, ']');
+	close_container(json);
 }
 
 void json_add_uint(struct json_writer *json, const char *key, uint64_t value)
 {
 	char text[DECIMAL_TEXT_SIZE];
-	size_t length = decimal_write(text, value);
 
+	if (!json->stream)
+		return;
+	if (json->has_no_numbers) {
+		json_add_null(json, key);
+		return;
+	}
 	begin_member(json, key);
-	put(json, text, length);
+	put(json, text, decimal_write(text, value));
 }
 
 void json_add_int(struct json_writer *json, const char *key, int64_t value)
 {
 	char text[DECIMAL_TEXT_SIZE];
-	size_t length = decimal_write(text, value < 0 ? -(uint64_t)value : (uint64_t)value);
 
+	if (!json->stream)
+		return;
 	begin_member(json, key);
 	if (value < 0)
 		put_byte(json, '-');
-	put(json, text, length);
+	put(json, text, decimal_write(text, value < 0 ? -(uint64_t)value : (uint64_t)value));
 }
 
 static void add_word(struct json_writer *json, const char *key, const char *word)
 {
+	if (!json->stream)
+		return;
 	begin_member(json, key);
 	put(json, word, strlen(word));
 }
@@ -277,6 +311,14 @@ void json_add_bool(struct json_writer *json, const char *key, bool value)
 void json_add_null(struct json_writer *json, const char *key)
 {
 	add_word(json, key, "null");
+}
+
+void json_add_answer(struct json_writer *json, const char *key, enum answer answer)
+{
+	if (answer == ANSWER_UNKNOWN)
+		json_add_null(json, key);
+	else
+		json_add_bool(json, key, answer == ANSWER_YES);
 }
 
 void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value)
@@ -302,6 +344,8 @@ static void add_escaped(struct json_writer *json, const char *key, const char *n
 
 void json_add_string(struct json_writer *json, const char *key, const char *value)
 {
+	if (!json->stream)
+		return;
 	if (!value)
 		json_add_null(json, key);
 	else if (name_is_utf8(value))
@@ -323,6 +367,8 @@ static void add_encoding(struct json_writer *json, const char *key)
 
 void json_add_name(struct json_writer *json, const char *key, const char *name)
 {
+	if (!json->stream)
+		return;
 	if (!name) {
 		json_add_null(json, key);
 		return;
@@ -335,21 +381,98 @@ void json_add_name(struct json_writer *json, const char *key, const char *name)
 	add_encoding(json, key);
 }
 
-void json_add_names(struct json_writer *json, const char *key, char *const *names)
+void json_add_each_name(struct json_writer *json, const char *key, size_t count,
+			json_name_function *name_of, void *data)
 {
 	bool all_utf8 = true;
 
-	for (char *const *name = names; *name; name++)
-		all_utf8 = all_utf8 && name_is_utf8(*name);
+	if (!json->stream)
+		return;
+	for (size_t i = 0; i < count && all_utf8; i++) {
+		const char *name = name_of(data, i);
+
+		all_utf8 = !name || name_is_utf8(name);
+	}
 
 	json_begin_array(json, key);
-	for (char *const *name = names; *name; name++) {
-		if (all_utf8)
-			json_add_string(json, NULL, *name);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = name_of(data, i);
+
+		if (all_utf8 || !name)
+			json_add_string(json, NULL, name);
 		else
-			add_escaped(json, NULL, *name);
+			add_escaped(json, NULL, name);
 	}
 	json_end_array(json);
 	if (!all_utf8)
 		add_encoding(json, key);
+}
+
+static const char *name_in(void *data, size_t index)
+{
+	return ((const char *const *)data)[index];
+}
+
+void json_add_names(struct json_writer *json, const char *key, const char *const *names)
+{
+	size_t count = 0;
+
+	while (names[count])
+		count++;
+	json_add_each_name(json, key, count, name_in, (void *)names);
+}
+
+static const struct {
+	uint32_t flag;
+	const char *name;
+} flag_names[] = {
+	{ FIEMAP_EXTENT_SHARED, "shared" },
+	{ FIEMAP_EXTENT_ENCODED, "encoded" },
+	{ FIEMAP_EXTENT_UNWRITTEN, "unwritten" },
+	{ FIEMAP_EXTENT_DATA_INLINE, "inline" },
+	{ FIEMAP_EXTENT_DELALLOC, "delalloc" },
+	{ FIEMAP_EXTENT_UNKNOWN, "unknown" },
+	{ FIEMAP_EXTENT_NOT_ALIGNED, "not_aligned" },
+	{ FIEMAP_EXTENT_DATA_ENCRYPTED, "encrypted" },
+	{ FIEMAP_EXTENT_DATA_TAIL, "tail" },
+	{ FIEMAP_EXTENT_MERGED, "merged" },
+	{ FIEMAP_EXTENT_LAST, "last" },
+};
+
+#define FLAG_COUNT (sizeof(flag_names) / sizeof(flag_names[0]))
+
+const char *format_extent_flags(char text[EXTENT_FLAGS_TEXT_SIZE], uint32_t flags)
+{
+	const char *separator = "";
+	char *out = text;
+
+	if (!flags)
+		return "-";
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		if (!(flags & flag_names[i].flag))
+			continue;
+		out = stpcpy(stpcpy(out, separator), flag_names[i].name);
+		separator = ",";
+		flags &= ~flag_names[i].flag;
+	}
+	if (flags)
+		sprintf(out, "%s0x%" PRIx32, separator, flags);
+	return text;
+}
+
+void json_add_extent_flags(struct json_writer *json, const char *key, uint32_t flags)
+{
+	char text[16];
+
+	json_begin_array(json, key);
+	for (size_t i = 0; i < FLAG_COUNT; i++) {
+		if (flags & flag_names[i].flag)
+			json_add_string(json, NULL, flag_names[i].name);
+		flags &= ~flag_names[i].flag;
+	}
+	if (flags) {
+		snprintf(text, sizeof(text), "0x%" PRIx32, flags);
+		json_add_string(json, NULL, text);
+	}
+	json_end_array(json);
 }

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/clock.h"
+#include "sys/clock.h"
 #include "ui/kernel-metrics.h"
 
-static const struct metric kernel_metric = {
-	.name = "btrfs_fastpath_kernel",
-	.type = METRIC_INFO,
-	.help = "The running kernel.",
-};
+static const struct metric kernel_metric = { "btrfs_fastpath_kernel", METRIC_INFO, NULL,
+					     "The running kernel." };
 
 static const struct metric present_metric = {
-	.name = "btrfs_fastpath_feature_present",
-	.type = METRIC_GAUGE,
-	.help = "Whether the kernel has this optimised path of btrfs; without a sample it is not known.",
+	"btrfs_fastpath_feature_present", METRIC_GAUGE, NULL,
+	"Whether the kernel has this feature; there is no sample if this is unknown."
 };
 
 void kernel_metrics_features(struct metrics *metrics, const char *release,
@@ -33,15 +29,13 @@ void kernel_metrics_features(struct metrics *metrics, const char *release,
 }
 
 static const struct metric module_metric = {
-	.name = "btrfs_fastpath_module",
-	.type = METRIC_INFO,
-	.help = "The patched module that the package has for the running kernel.",
+	"btrfs_fastpath_module", METRIC_INFO, NULL,
+	"The patched module that the package has for the running kernel."
 };
 
 static const struct metric reboot_metric = {
-	.name = "btrfs_fastpath_module_reboot_needed",
-	.type = METRIC_GAUGE,
-	.help = "Whether the running kernel has another module of btrfs than its next boot will load.",
+	"btrfs_fastpath_module_reboot_needed", METRIC_GAUGE, NULL,
+	"Whether the next boot loads another btrfs module than the running kernel has."
 };
 
 void kernel_metrics_module(struct metrics *metrics, const struct module_report *report)
@@ -61,9 +55,8 @@ void kernel_metrics_module(struct metrics *metrics, const struct module_report *
 }
 
 static const struct metric counter_metric = {
-	.name = "btrfs_fastpath_counter",
-	.type = METRIC_COUNTER,
-	.help = "How often the patched kernel took this shortcut or slow path since the mount.",
+	"btrfs_fastpath_counter", METRIC_COUNTER, NULL,
+	"How often the patched kernel took this shortcut or slow path since the mount."
 };
 
 void kernel_metrics_counters(struct metrics *metrics, const uint8_t fsid[FSID_SIZE],
@@ -83,37 +76,23 @@ void kernel_metrics_counters(struct metrics *metrics, const uint8_t fsid[FSID_SI
 	}
 }
 
-static const struct metric generation_metric = {
-	.name = "btrfs_fastpath_generation",
-	.type = METRIC_GAUGE,
-	.help = "The number of the newest transaction.",
-};
+static const struct metric generation_metric = { "btrfs_fastpath_generation", METRIC_GAUGE, NULL,
+						 "The number of the newest transaction." };
 
-static const struct metric commits_metric = {
-	.name = "btrfs_fastpath_commits",
-	.type = METRIC_COUNTER,
-	.help = "Commits of transactions since the mount.",
-};
+static const struct metric commits_metric = { "btrfs_fastpath_commits", METRIC_COUNTER, NULL,
+					      "Commits of transactions since the mount." };
 
-static const struct metric commit_time_metric = {
-	.name = "btrfs_fastpath_commit_seconds",
-	.type = METRIC_COUNTER,
-	.unit = "seconds",
-	.help = "How long all commits since the mount took.",
-};
+static const struct metric commit_time_metric = { "btrfs_fastpath_commit_seconds", METRIC_COUNTER,
+						  "seconds",
+						  "How long all commits since the mount took." };
 
-static const struct metric last_commit_metric = {
-	.name = "btrfs_fastpath_last_commit_seconds",
-	.type = METRIC_GAUGE,
-	.unit = "seconds",
-	.help = "How long the last commit took.",
-};
+static const struct metric last_commit_metric = { "btrfs_fastpath_last_commit_seconds",
+						  METRIC_GAUGE, "seconds",
+						  "How long the last commit took." };
 
 static const struct metric longest_commit_metric = {
-	.name = "btrfs_fastpath_longest_commit_seconds",
-	.type = METRIC_GAUGE,
-	.unit = "seconds",
-	.help = "How long the longest commit since the mount took.",
+	"btrfs_fastpath_longest_commit_seconds", METRIC_GAUGE, "seconds",
+	"How long the longest commit since the mount took."
 };
 
 static void add_ms(struct metrics *metrics, const struct metric *metric,

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "sys/cleanup.h"
+#include "text/name-escape.h"
 #include "ui/message.h"
 #include "ui/progress.h"
-#include "ui/quoted-name.h"
 
 /* There is one standard error, so there is one answer. */
 static bool is_quiet;
+static const char *message_subject;
 static char first_error[512];
+static unsigned int error_count;
 
 static void print(const char *prefix, const char *format, va_list arguments)
 {
@@ -20,6 +25,8 @@ static void print(const char *prefix, const char *format, va_list arguments)
 	/* What was printed before belongs before the message, also where both go to one file. */
 	fflush(stdout);
 	fputs(prefix, stderr);
+	if (message_subject)
+		fprintf(stderr, "%s: ", message_subject);
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 }
@@ -29,13 +36,24 @@ void message_set_quiet(bool quiet)
 	is_quiet = quiet;
 }
 
+void message_set_subject(const char *subject)
+{
+	message_subject = subject;
+}
+
 const char *message_first_error(void)
 {
 	return first_error;
 }
 
+unsigned int message_error_count(void)
+{
+	return error_count;
+}
+
 static void note_error(const char *format, va_list arguments)
 {
+	error_count++;
 	if (!*first_error)
 		vsnprintf(first_error, sizeof(first_error), format, arguments);
 }
@@ -106,4 +124,41 @@ void error_path(const char *action, const char *path, int err)
 void warning_path(const char *action, const char *path, int err)
 {
 	print_path(warning, action, path, err);
+}
+
+static const char no_name[] = "?";
+
+const char *quoted_name(const char *name)
+{
+	const char *quoted = name ? quote_name(name) : NULL;
+
+	return quoted ? quoted : no_name;
+}
+
+void quoted_name_free(const char *quoted)
+{
+	if (quoted != no_name)
+		free((char *)quoted);
+}
+
+void quoted_name_freep(const char **quoted)
+{
+	quoted_name_free(*quoted);
+}
+
+void new_file_error(const char *action, const char *path, int err)
+{
+	if (err == -EXDEV)
+		error_path("refusing to follow another user's symbolic link in", path, 0);
+	else
+		error_path(action, path, err);
+}
+
+void leftover_error(const char *what, struct descriptor_place *place)
+{
+	CLEANUP_FREE char *path = place->path;
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
+
+	error("%s is left behind as inode %" PRIu64 "%s%s", what, place->inode, path ? ", " : "",
+	      path ? quoted : "");
 }

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/name-escape.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "text/name-escape.h"
 #include "ui/metrics.h"
 
 struct family {
@@ -150,20 +150,24 @@ static bool is_complete(const struct metrics *metrics)
 /* NULL if there can be no sample. A histogram counts as one. */
 static struct family *family_for_sample(struct metrics *metrics, const struct metric *metric)
 {
-	return count_sample(metrics) ? find_family(metrics, metric) : NULL;
+	return metrics && count_sample(metrics) ? find_family(metrics, metric) : NULL;
 }
 
 /* -- samples -- */
 
-/* VALUE has no control characters after escape_name(). */
-static void put_label(struct metrics *metrics, FILE *stream, bool is_first,
-		      const struct metric_label *label)
+/* A label without a value is left out. The value has no control characters after escape_name(). */
+static void put_label(struct metrics *metrics, FILE *stream, const struct metric_label *label,
+		      bool *any)
 {
-	CLEANUP_FREE char *value = escape_name(label->value);
+	CLEANUP_FREE char *value = NULL;
 
+	if (!label->value)
+		return;
+	value = escape_name(label->value);
 	metrics->is_incomplete |= !value;
 	metrics->exceeds_limits |= value && strlen(value) > metrics->label_size_max;
-	fprintf(stream, "%s%s=\"", is_first ? "" : ",", label->name);
+	fprintf(stream, "%c%s=\"", *any ? ',' : '{', label->name);
+	*any = true;
 	for (const char *c = value; c && *c; c++) {
 		if (*c == '"' || *c == '\\')
 			putc('\\', stream);
@@ -180,20 +184,13 @@ static void begin_sample(struct metrics *metrics, const struct family *family, c
 	bool any = false;
 
 	fprintf(stream, "%s%s", family->metric->name, suffix);
-	if (!metrics->label.name && !(labels && labels->name) && !last)
-		return;
-	putc('{', stream);
-	if (metrics->label.name) {
-		put_label(metrics, stream, !any, &metrics->label);
-		any = true;
-	}
-	for (; labels && labels->name; labels++) {
-		put_label(metrics, stream, !any, labels);
-		any = true;
-	}
+	put_label(metrics, stream, &metrics->label, &any);
+	for (; labels && labels->name; labels++)
+		put_label(metrics, stream, labels, &any);
 	if (last)
-		put_label(metrics, stream, !any, last);
-	putc('}', stream);
+		put_label(metrics, stream, last, &any);
+	if (any)
+		putc('}', stream);
 }
 
 static void put_count(const struct family *family, uint64_t count)
@@ -330,12 +327,51 @@ static void write_family(const struct family *family, FILE *stream, enum metrics
 	fwrite(family->samples, 1, family->size, stream);
 }
 
+static const char *unit_symbol(const struct metric *metric)
+{
+	if (!metric->unit)
+		return metric->type == METRIC_COUNTER ? "c" : "";
+	return strcmp(metric->unit, "bytes") == 0 ? "B" : "s";
+}
+
+/* The name of the sample at LINE, up to END: quoted, and without the characters that have a meaning there. */
+static void write_performance_label(const char *line, const char *end, FILE *stream)
+{
+	fputs(" '", stream);
+	for (; line < end; line++)
+		if (*line == '=')
+			putc(':', stream);
+		else if (!strchr("\"'\\|", *line))
+			putc(*line, stream);
+	putc('\'', stream);
+}
+
+static void write_performance(const struct family *family, FILE *stream)
+{
+	const struct metric *metric = family->metric;
+	const char *line = family->samples, *end;
+
+	if (metric->type == METRIC_HISTOGRAM || metric->type == METRIC_INFO)
+		return;
+	for (; (end = strchr(line, '\n')); line = end + 1) {
+		/* no value has a blank, but labels do */
+		const char *value = memrchr(line, ' ', end - line);
+
+		write_performance_label(line, value, stream);
+		fprintf(stream, "=%.*s%s;;;0;", (int)(end - value - 1), value + 1,
+			unit_symbol(metric));
+	}
+}
+
 int metrics_write(const struct metrics *metrics, FILE *stream, enum metrics_format format)
 {
 	if (!is_complete(metrics))
 		return -ENOMEM;
 	for (size_t i = 0; i < metrics->count; i++)
-		write_family(metrics->families[i], stream, format);
+		if (format == METRICS_NAGIOS)
+			write_performance(metrics->families[i], stream);
+		else
+			write_family(metrics->families[i], stream, format);
 	if (format == METRICS_OPENMETRICS)
 		fputs("# EOF\n", stream);
 	return 0;

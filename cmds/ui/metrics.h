@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "base/latency.h"
+#include "num/latency.h"
 
 enum metric_type {
 	/* a figure of now */
@@ -15,11 +15,11 @@ enum metric_type {
 	METRIC_COUNTER,
 	/* how many calls took how long */
 	METRIC_HISTOGRAM,
-	/* always 1: the labels are what it tells */
+	/* always 1: the labels have the information */
 	METRIC_INFO,
 };
 
-/* What a family of samples is about. A static object, since its address tells families apart. */
+/* What a family of samples is about. A static object, since its address identifies it. */
 struct metric {
 	/* without the suffix _total or _info; ends with the unit, if there is one */
 	const char *name;
@@ -32,7 +32,7 @@ struct metric {
 /* Lists of labels end with one whose NAME is NULL. */
 struct metric_label {
 	const char *name;
-	/* any bytes: the sample has the result of escape_name() */
+	/* any bytes: the sample has the result of escape_name(); NULL: the sample has no such label */
 	const char *value;
 };
 
@@ -41,11 +41,13 @@ enum metrics_format {
 	METRICS_OPENMETRICS,
 	/* Prometheus' text format, which node_exporter reads from files */
 	METRICS_PROMETHEUS,
+	/* the performance data of a monitoring plugin, in a line: no histograms, and no information */
+	METRICS_NAGIOS,
 };
 
 /*
- * Samples that were added in any order; they are written by family. What goes wrong while they are
- * added is told by metrics_write().
+ * Samples that were added in any order; they are written by family. metrics_write() returns an
+ * error that occurred while they were added.
  */
 struct metrics;
 
@@ -62,8 +64,8 @@ void metrics_freep(struct metrics **metrics);
 void metrics_set_label(struct metrics *metrics, const char *name, const char *value);
 
 /*
- * Keep at most SAMPLES samples, where a histogram counts as one, and none with a label of more than LABEL_SIZE bytes. What is too much is
- * dropped, and metrics_exceed_limits() tells it.
+ * Keep at most SAMPLES samples, where a histogram counts as one, and none with a label of more
+ * than LABEL_SIZE bytes. What is too much is dropped, and metrics_exceed_limits() returns true.
  */
 void metrics_set_limits(struct metrics *metrics, size_t samples, size_t label_size);
 bool metrics_exceed_limits(const struct metrics *metrics);
@@ -80,7 +82,7 @@ int metrics_unpack(struct metrics *metrics, const char *packed, size_t size);
 /* Whether there is no sample. */
 bool metrics_are_empty(const struct metrics *metrics);
 
-/* LABELS can be NULL. */
+/* LABELS can be NULL. Without METRICS nothing is added. */
 void metrics_add(struct metrics *metrics, const struct metric *metric,
 		 const struct metric_label *labels, uint64_t value);
 void metrics_add_ns(struct metrics *metrics, const struct metric *metric,

@@ -37,28 +37,21 @@ void module_report_complain(void (*say)(const char *action, const char *path, in
 {
 	switch (err) {
 	case -ENOENT:
-		say("no module is installed: the package btrfs-fastpath-dkms has it; there is no",
+		say("the package btrfs-fastpath-dkms is not installed: cannot find",
 		    module_manager_path, 0);
 		break;
 	case -EPERM:
-		say("will not run what other users can change:", module_manager_path, 0);
+		say("refusing to run a file that other users can modify:", module_manager_path, 0);
 		break;
 	case -EIO:
 		say("failed:", module_manager_path, 0);
 		break;
 	case -EPROTO:
-		say("cannot understand the output of", module_manager_path, 0);
+		say("unexpected output of", module_manager_path, 0);
 		break;
 	default:
 		say("cannot run", module_manager_path, err);
 	}
-}
-
-void module_report_json_kernel(struct json_writer *json, const struct module_kernel *kernel)
-{
-	json_add_string(json, "state", kernel ? module_state_name(kernel->state) : NULL);
-	json_add_string(json, "version", kernel ? kernel->version : NULL);
-	json_add_string(json, "reason", kernel ? kernel->reason : NULL);
 }
 
 static const char *loaded_name(const struct loaded_module *loaded)

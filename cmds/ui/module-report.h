@@ -27,8 +27,6 @@ void module_report_free(struct module_report *report);
 /* Prints by SAY, which is error_path() or warning_path(), why the manager cannot be run or read. */
 void module_report_complain(void (*say)(const char *action, const char *path, int err), int err);
 
-/* Adds "state", "version" and "reason", null if KERNEL is NULL. */
-void module_report_json_kernel(struct json_writer *json, const struct module_kernel *kernel);
 /* Adds "enabled", "loaded", "loaded_version" and "reboot_needed". */
 void module_report_json(struct json_writer *json, const struct module_report *report);
 

@@ -3,15 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/name-escape.h"
+#include "sys/cleanup.h"
+#include "text/name-escape.h"
 #include "ui/message.h"
 #include "ui/options.h"
 
@@ -38,16 +37,16 @@ enum {
 
 static const struct argp_option options[] = {
 	{ NULL, 0, NULL, 0, "Output, for every command:", GROUP_OUTPUT },
-	{ "format", OPTION_FORMAT, "text|json|ndjson", 0,
-	  "Print a table (the default), JSON, or JSON with an object on each line", GROUP_OUTPUT },
+	{ "format", OPTION_FORMAT, "text|json|ndjson", 0, "Print a table, JSON, or JSON lines",
+	  GROUP_OUTPUT },
 	{ "verbose", 'v', NULL, 0, "Print more", GROUP_OUTPUT },
 	{ "quiet", 'q', NULL, 0, "Print no warnings, notes or progress", GROUP_OUTPUT },
-	{ "log", OPTION_LOG, "LEVEL", 0,
-	  "Set by name how much is printed: quiet, default, info, verbose or debug", GROUP_OUTPUT },
+	{ "log", OPTION_LOG, "LEVEL", 0, "Level: quiet, default, info, verbose or debug",
+	  GROUP_OUTPUT },
 	{ NULL, 0, NULL, 0, "Help:", GROUP_HELP },
 	{ NULL, 'h', NULL, 0, "Print the help", GROUP_HELP },
 	{ "help", OPTION_HELP, "all", OPTION_ARG_OPTIONAL,
-	  "Print the help; all: with the options that every command has", GROUP_HELP },
+	  "Print the help; all: with the common options", GROUP_HELP },
 	{ "usage", OPTION_USAGE, NULL, 0, "Print the usage in short", GROUP_HELP },
 	{ "version", OPTION_VERSION, NULL, 0, "Print the version", GROUP_HELP },
 	{ 0 },
@@ -58,7 +57,7 @@ static const struct argp_option size_options[] = {
 	{ NULL, 0, NULL, 0, "Sizes:", GROUP_SIZES },
 	{ "raw", OPTION_RAW, NULL, 0, "Print sizes in bytes, without a unit", GROUP_SIZES },
 	{ "human-readable", OPTION_HUMAN_READABLE, NULL, 0,
-	  "Print sizes in a unit that fits, powers of 1024 (the default)", GROUP_SIZES },
+	  "Print sizes in a unit that fits (the default)", GROUP_SIZES },
 	{ "iec", OPTION_IEC, NULL, 0, "Use powers of 1024", GROUP_SIZES },
 	{ "si", OPTION_SI, NULL, 0, "Use powers of 1000", GROUP_SIZES },
 	{ "kbytes", OPTION_KBYTES, NULL, 0, "Print sizes in KiB, or kB with --si", GROUP_SIZES },
@@ -83,6 +82,17 @@ error_t parse_count(const char *option, const char *text, uint64_t most, uint64_
 		return EINVAL;
 	}
 	*ret_count = count;
+	return 0;
+}
+
+error_t check_option_rules(const struct option_rule *rules)
+{
+	for (; rules->message; rules++) {
+		if (!rules->is_broken)
+			continue;
+		error("%s", rules->message);
+		return EINVAL;
+	}
 	return 0;
 }
 
@@ -149,7 +159,7 @@ static error_t begin_format(struct global_options *global, enum output_format fo
 	global->format = format;
 	global->json = format == FORMAT_JSON || format == FORMAT_NDJSON;
 	global->json_style = format == FORMAT_NDJSON ? JSON_LINES : JSON_DOCUMENT;
-	if (format != FORMAT_OPENMETRICS) {
+	if (format != FORMAT_OPENMETRICS && (format != FORMAT_NAGIOS || !global->plugin)) {
 		metrics_freep(&global->metrics);
 		return 0;
 	}
@@ -173,6 +183,11 @@ static error_t check_format(struct global_options *global)
 		    is_format(global->format_name, format)) {
 			return begin_format(global, format);
 		}
+	}
+	if (global->formats == FORMAT_BIT(FORMAT_TEXT)) {
+		error_value("this command does not support --format", global->format_name, "%s",
+			    "");
+		return EINVAL;
 	}
 	list = list_formats(global->formats, ", ", " or ");
 	error_value("unknown format", global->format_name, " (expected %s)", list ? list : "text");
@@ -200,7 +215,7 @@ static error_t parse_log_level(struct global_options *global, const char *level)
 }
 
 /* Nothing behind --help matters any more. */
-static error_t finish(struct argp_state *state, struct global_options *global)
+static error_t end_parsing(struct argp_state *state, struct global_options *global)
 {
 	global->done = true;
 	state->next = state->argc;
@@ -281,12 +296,14 @@ static void print_help_with(struct argp_state *state, const struct argp *stand_i
 static void print_own_help(struct argp_state *state, const struct global_options *global,
 			   const char *formats)
 {
+	bool takes_formats = global->formats != FORMAT_BIT(FORMAT_TEXT);
 	CLEANUP_FREE char *line = NULL;
 	struct argp_option header[] = { { .group = GROUP_OUTPUT }, { 0 } };
 	const struct argp stand_in = { .options = header };
 
-	if (asprintf(&line, "Also --format=%s,%s -q, -v: see --help=all", formats,
-		     global->prints_sizes ? " --raw," : "") < 0)
+	if (asprintf(&line, "Also %s%s%s%s-q, -v: --help=all", takes_formats ? "--format=" : "",
+		     takes_formats ? formats : "", takes_formats ? ", " : "",
+		     global->prints_sizes ? "--raw, " : "") < 0)
 		line = NULL;
 	header[0].doc = line ? line : "See also --help=all";
 	print_help_with(state, &stand_in);
@@ -323,7 +340,7 @@ static error_t print_help(struct argp_state *state, struct global_options *globa
 		print_all_help(state, global, formats ? formats : "FORMAT");
 	else
 		print_own_help(state, global, formats ? formats : "FORMAT");
-	return finish(state, global);
+	return end_parsing(state, global);
 }
 
 static bool is_of_other_output(int key)
@@ -340,7 +357,47 @@ static bool is_of_other_output(int key)
 	}
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+/* argp prints an invalid option as it is, and an invalid letter as one byte. */
+static bool can_be_printed(const char *word)
+{
+	CLEANUP_FREE char *escaped = NULL;
+
+	if (word[0] == '-' && word[1] != '-')
+		return name_is_plain(word);
+	escaped = escape_name(word);
+	return escaped && strcmp(escaped, word) == 0;
+}
+
+static bool all_can_be_printed(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (!can_be_printed(argv[i]))
+			return false;
+	return true;
+}
+
+/* Complains of the INDEXth argument, if it is an option that argp must not print. */
+static bool refuse_option(const struct argp_state *state, int index)
+{
+	if (index >= state->argc || *state->argv[index] != '-' ||
+	    can_be_printed(state->argv[index]))
+		return false;
+	error_value("invalid option", state->argv[index], "%s", "");
+	argp_help(state->root_argp, stderr, ARGP_HELP_SEE, state->name);
+	return true;
+}
+
+/* argp is behind an invalid option, or at a word with an invalid letter. */
+static void complain_of_option(const struct argp_state *state)
+{
+	const struct global_options *global = state->input;
+
+	if ((state->flags & ARGP_NO_ERRS) && global->error_count == message_error_count() &&
+	    !refuse_option(state, state->next - 1))
+		refuse_option(state, state->next);
+}
+
+static error_t parse_global_option(int key, char *argument, struct argp_state *state)
 {
 	struct global_options *global = state->input;
 
@@ -362,20 +419,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = global;
+		global->error_count = message_error_count();
 		return 0;
 	case ARGP_KEY_END:
 		message_set_quiet(global->verbosity < 0);
 		/* of an option before the command, too; argp would leak if that failed at the start */
 		return global->done ? 0 : check_format(global);
+	case ARGP_KEY_ERROR:
+		complain_of_option(state);
+		return 0;
 	case 'h':
 	case OPTION_HELP:
 		return print_help(state, global, argument);
 	case OPTION_USAGE:
 		argp_state_help(state, stdout, ARGP_HELP_USAGE);
-		return finish(state, global);
+		return end_parsing(state, global);
 	case OPTION_VERSION:
 		printf("%s\n", PACKAGE_STRING);
-		return finish(state, global);
+		return end_parsing(state, global);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -383,7 +444,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 
 const struct argp global_argp = {
 	.options = options,
-	.parser = parse,
+	.parser = parse_global_option,
 	.children = size_children,
 };
 
@@ -392,173 +453,38 @@ const struct argp_child global_argp_children[] = { { &global_argp, 0, NULL, 0 },
 /* For argp_parse(): errors return instead of ending the program, -h is ours. */
 #define ARGP_FLAGS (ARGP_NO_EXIT | ARGP_NO_HELP)
 
-/* A parser's options as getopt_long() wants them. */
-struct known_options {
-	struct option *names;
-	size_t count;
-	char *letters;
-};
-
-static void known_options_free(struct known_options *known)
+/* No other option begins with --fo. */
+bool options_ask_for_format(int argc, char **argv, const struct global_options *global,
+			    enum output_format format)
 {
-	free(known->names);
-	free(known->letters);
-}
+	static const char option[] = "--format";
+	const char *name = global->format_name;
 
-static bool is_last(const struct argp_option *option)
-{
-	return !option->name && !option->key && !option->doc && !option->group;
-}
+	for (int i = 1; i < argc; i++) {
+		size_t length = strcspn(argv[i], "=");
 
-static int kind_of_argument(const struct argp_option *option)
-{
-	if (!option->arg)
-		return no_argument;
-	return option->flags & OPTION_ARG_OPTIONAL ? optional_argument : required_argument;
-}
-
-/* Keeps the names ended by zeros. Returns 0 or -ENOMEM. */
-static int add_name(struct known_options *known, const struct argp_option *option)
-{
-	struct option *names = reallocarray(known->names, known->count + 2, sizeof(*names));
-
-	if (!names)
-		return -ENOMEM;
-	known->names = names;
-	names[known->count++] = (struct option){
-		.name = option->name,
-		.has_arg = kind_of_argument(option),
-		.val = option->key,
-	};
-	names[known->count] = (struct option){ 0 };
-	return 0;
-}
-
-/* Those of ARGP and of its children. Returns 0 or -ENOMEM. */
-static int add_options(struct known_options *known, FILE *letters, const struct argp *argp)
-{
-	static const char *const colons[] = {
-		[no_argument] = "",
-		[required_argument] = ":",
-		[optional_argument] = "::",
-	};
-	int ret = 0;
-
-	for (const struct argp_option *o = argp->options; ret == 0 && o && !is_last(o); o++) {
-		if (o->key > 0 && o->key <= UCHAR_MAX && isprint(o->key))
-			fprintf(letters, "%c%s", o->key, colons[kind_of_argument(o)]);
-		if (o->name)
-			ret = add_name(known, o);
-	}
-	for (const struct argp_child *c = argp->children; ret == 0 && c && c->argp; c++)
-		ret = add_options(known, letters, c->argp);
-	return ret;
-}
-
-static int known_options_init(struct known_options *known, const struct argp *argp, bool in_order)
-{
-	size_t size;
-	FILE *letters = open_memstream(&known->letters, &size);
-	int ret;
-
-	if (!letters)
-		return -ENOMEM;
-	fputs(in_order ? "+" : "", letters);
-	ret = add_options(known, letters, argp);
-	return fclose(letters) ? -ENOMEM : ret;
-}
-
-static bool shows_as_it_is(const char *word)
-{
-	CLEANUP_FREE char *escaped = escape_name(word);
-
-	return escaped && strcmp(escaped, word) == 0;
-}
-
-/* Whether KEY is that of a known option without a letter. */
-static bool is_long_key(const struct known_options *known, int key)
-{
-	for (size_t i = 0; i < known->count; i++)
-		if (key > UCHAR_MAX && known->names[i].val == key)
-			return true;
-	return false;
-}
-
-/* Complains of an option that is not known and that argp would print byte for byte. */
-static error_t check_options(const struct argp *argp, const struct known_options *known, int argc,
-			     char **argv)
-{
-	int key;
-
-	/* begin anew, and say nothing */
-	optind = 0;
-	opterr = 0;
-	while ((key = getopt_long(argc, argv, known->letters, known->names, NULL)) != -1) {
-		/* glibc takes a byte for a letter, and musl a character */
-		bool is_wide = optopt > UCHAR_MAX;
-		char letter[2 + MB_LEN_MAX];
-		const char *word = optopt ? letter : argv[optind - 1];
-
-		/* argp prints the name of an option that it knows */
-		if (key != '?' || is_long_key(known, optopt))
+		if (length < strlen("--fo") || strncmp(argv[i], option, length) != 0)
 			continue;
-		snprintf(letter, sizeof(letter), is_wide ? "-%lc" : "-%c", optopt);
-		if (!is_wide && shows_as_it_is(word))
-			continue;
-		error_value("unknown option", word, "%s", "");
-		argp_help(argp, stderr, ARGP_HELP_SEE, argv[0]);
-		return EINVAL;
+		if (argv[i][length])
+			name = argv[i] + length + 1;
+		else if (i + 1 < argc)
+			name = argv[++i];
 	}
-	return 0;
-}
-
-static bool all_show_as_they_are(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++)
-		if (!shows_as_it_is(argv[i]))
-			return false;
-	return true;
-}
-
-/* The argument of the last --format, or NULL. */
-static const char *find_format(const struct known_options *known, int argc, char **argv)
-{
-	const char *name = NULL;
-	int key;
-
-	/* begin anew, and say nothing */
-	optind = 0;
-	opterr = 0;
-	while ((key = getopt_long(argc, argv, known->letters, known->names, NULL)) != -1)
-		if (key == OPTION_FORMAT)
-			name = optarg;
-	return name;
-}
-
-bool options_ask_for_format(const struct argp *argp, int argc, char **argv,
-			    const struct global_options *global, enum output_format format)
-{
-	CLEANUP(known_options_free) struct known_options known = { 0 };
-	const char *name;
-
-	if (known_options_init(&known, argp, false) < 0)
-		return false;
-	name = find_format(&known, argc, argv);
-	return is_format(name ? name : global->format_name, format);
+	return is_format(name, format);
 }
 
 error_t options_parse(const struct argp *argp, int argc, char **argv, unsigned int flags,
 		      void *input)
 {
-	CLEANUP(known_options_free) struct known_options known = { 0 };
+	unsigned int error_count = message_error_count();
+	error_t ret;
 
-	if (!all_show_as_they_are(argc, argv)) {
-		if (known_options_init(&known, argp, flags & ARGP_IN_ORDER) < 0) {
-			error("out of memory");
-			return ENOMEM;
-		}
-		if (check_options(argp, &known, argc, argv))
-			return EINVAL;
-	}
-	return argp_parse(argp, argc, argv, ARGP_FLAGS | flags, NULL, input);
+	flags |= ARGP_FLAGS;
+	if (all_can_be_printed(argc, argv))
+		return argp_parse(argp, argc, argv, flags, NULL, input);
+	ret = argp_parse(argp, argc, argv, flags | ARGP_NO_ERRS, NULL, input);
+	/* Nothing was printed, because the word that is wrong can be printed by argp. */
+	if (ret && message_error_count() == error_count)
+		return argp_parse(argp, argc, argv, flags, NULL, input);
+	return ret;
 }

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/units.h"
+#include "text/units.h"
 #include "ui/json.h"
 #include "ui/metrics.h"
 
@@ -35,20 +35,28 @@ struct global_options {
 	/* the argument of the last --format, NULL: none */
 	const char *format_name;
 	enum output_format format;
+	/* the command's name in the line of FORMAT_NAGIOS, NULL: the command prints this line itself */
+	const char *plugin;
+	/* what this line says: what a check found, or that there is none; NULL: the check passed */
+	const char *finding;
 	/* the format is FORMAT_JSON or FORMAT_NDJSON; which one, the style says */
 	bool json;
 	enum json_style json_style;
-	/* the samples of FORMAT_OPENMETRICS, or of a caller that collects them; else NULL */
+	/* the samples of FORMAT_OPENMETRICS or FORMAT_NAGIOS, or of a caller that collects them; else NULL */
 	struct metrics *metrics;
 	/* the caller wants nothing but metrics: what prints something else is an error */
 	bool metrics_alone;
 	/* -1 with -q: only errors; else the number of times that -v was given */
 	int verbosity;
 	struct size_format sizes;
-	/* the help or the version was printed, so there is nothing left to do */
+	/* before these options were parsed: see message_error_count() */
+	unsigned int error_count;
+	/* the help or the version was printed, or another process did the work */
 	bool done;
-	/* set by a command with -r: see struct file_visit */
+	/* set by a command with -r: see struct files */
 	uint64_t skipped_mount_count;
+	/* set by a command: it gave up a thread, so this process cannot end by itself */
+	bool has_stuck_thread;
 };
 
 /* Parses these options; its input is a struct global_options. */
@@ -60,6 +68,16 @@ extern const struct argp_child global_argp_children[];
 /* Parse the number that OPTION takes, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
 error_t parse_count(const char *option, const char *text, uint64_t most, uint64_t *ret_count);
 
+/* Options that cannot be combined, or that require others; a table ends with MESSAGE NULL. */
+struct option_rule {
+	/* the command line has such options */
+	bool is_broken;
+	const char *message;
+};
+
+/* Print the message of the first rule that is broken. Returns 0, or EINVAL after that. */
+error_t check_option_rules(const struct option_rule *rules);
+
 /* Check how many arguments a command has. Return 0, or EINVAL after printing an error. */
 error_t expect_one_argument(const struct argp_state *state, int count);
 error_t expect_one_argument_at_most(const struct argp_state *state, int count);
@@ -67,10 +85,10 @@ error_t expect_no_arguments(const struct argp_state *state, int count);
 
 /*
  * Whether the command line asks for FORMAT, also if it has errors, or an option before the command
- * does. This permutes ARGV as getopt_long() does.
+ * does.
  */
-bool options_ask_for_format(const struct argp *argp, int argc, char **argv,
-			    const struct global_options *global, enum output_format format);
+bool options_ask_for_format(int argc, char **argv, const struct global_options *global,
+			    enum output_format format);
 
 /*
  * Parses the command line with ARGP and the FLAGS of argp_parse(). An error does not end the

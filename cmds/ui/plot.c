@@ -2,20 +2,23 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child-process.h"
-#include "base/cleanup.h"
-#include "base/name-escape.h"
-#include "base/new-file.h"
-#include "ui/leftover.h"
+#include "num/saturating.h"
+#include "path/new-file.h"
+#include "sys/child-process.h"
+#include "sys/cleanup.h"
+#include "text/name-escape.h"
 #include "ui/message.h"
-#include "ui/new-file-error.h"
 #include "ui/plot.h"
+#include "ui/table.h"
 
 /* Names are no markup, and the background is the same on each page that shows the picture. */
 #define TERMINAL \
@@ -27,7 +30,7 @@ static int find_gnuplot(struct plot *plot)
 	int ret = program_find("gnuplot", &plot->gnuplot);
 
 	if (ret == -ENOENT)
-		error("--plot needs gnuplot, which is not installed (package gnuplot-nox)");
+		error("--plot requires gnuplot, which is not installed (package gnuplot-nox)");
 	else if (ret < 0)
 		error("cannot search for gnuplot: %s", strerror(-ret));
 	return ret < 0 ? -1 : 0;
@@ -71,7 +74,7 @@ static int close_file(struct new_file *file, const char *path, bool kept)
 	if (ret < 0 && kept)
 		error_path("cannot write to", path, ret);
 	if (left.inode)
-		complain_of_leftover("what was drawn", &left);
+		leftover_error("the plot", &left);
 	return (ret < 0 && kept) || left.inode ? -1 : 0;
 }
 
@@ -84,6 +87,15 @@ static int try_file(const char *path)
 	return ret < 0 ? ret : close_file(&file, path, false);
 }
 
+/* Whether the name of PATH promises no other format than SVG. */
+static bool is_svg_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+
+	return !dot || strcasecmp(dot, ".svg") == 0;
+}
+
 int plot_open(struct plot *plot, const char *path)
 {
 	int ret;
@@ -91,6 +103,10 @@ int plot_open(struct plot *plot, const char *path)
 	*plot = (struct plot){ 0 };
 	if (!path)
 		return 0;
+	if (!is_svg_name(path)) {
+		error_path("--plot requires a name that ends in .svg, not", path, 0);
+		return -1;
+	}
 	if (find_gnuplot(plot) < 0 || try_file(path) < 0)
 		return -1;
 	plot->path = path;
@@ -114,7 +130,7 @@ void plot_add_name(struct plot *plot, const char *before, const char *name)
 	fputc('\'', plot->script);
 }
 
-/* gnuplot does not tell of a full disk. */
+/* gnuplot does not report a full disk. */
 static bool is_whole_image(int fd)
 {
 	static const char end[] = "</svg>";
@@ -138,7 +154,7 @@ static void complain_of_gnuplot(char *said, int wait_status)
 		      WTERMSIG(wait_status));
 	else
 		error("gnuplot failed: %s",
-		      escaped && *escaped ? escaped : "there is no whole image");
+		      escaped && *escaped ? escaped : "the image is incomplete");
 }
 
 /* Whether gnuplot drew it. Complains. */
@@ -193,4 +209,82 @@ void plot_discard(struct plot *plot)
 		fclose(plot->script);
 	free(plot->gnuplot);
 	*plot = (struct plot){ 0 };
+}
+
+#define COUNT_WIDTH 10
+#define BAR_WIDTH 40
+/* One column of both: a column of bars alone, without a heading, would end lines in blanks. */
+#define COUNT_AND_BAR_SIZE 64
+
+static void print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
+{
+	char bar[BAR_WIDTH + 1] = "";
+	char text[UNITS_TEXT_SIZE];
+	char count_and_bar[COUNT_AND_BAR_SIZE];
+
+	/* A bin with a call in it has a block at least. */
+	memset(bar, '#', mul_div_up(BAR_WIDTH, bin->count, largest));
+	snprintf(count_and_bar, sizeof(count_and_bar), "%*" PRIu64 "%s%s", COUNT_WIDTH, bin->count,
+		 *bar ? " " : "", bar);
+	table_begin_row(table);
+	table_cell(table, format_time(text, bin->low_ns));
+	table_cell(table, format_time(text, bin->high_ns));
+	table_cell(table, count_and_bar);
+}
+
+static int print_bins(const struct latency *latency, const char *what)
+{
+	char heading[COUNT_AND_BAR_SIZE];
+	const struct table_column columns[] = {
+		{ "From", 9, false },
+		{ "To", 9, false },
+		{ heading, 0, true },
+	};
+	CLEANUP(table_freep) struct table *table = NULL;
+	uint64_t largest = 0;
+	int ret;
+
+	snprintf(heading, sizeof(heading), "%*s", COUNT_WIDTH, what);
+	ret = TABLE_NEW(&table, columns);
+	if (ret < 0)
+		return ret;
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		largest = bin.count > largest ? bin.count : largest;
+	}
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		if (latency->count && bin.high_ns > latency->min && bin.low_ns <= latency->max)
+			print_bin(table, &bin, largest);
+	}
+	return table_flush(table);
+}
+
+static void add_bins(const struct latency *latency, struct json_writer *json)
+{
+	if (!latency) {
+		json_add_null(json, "histogram");
+		return;
+	}
+	json_begin_array(json, "histogram");
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+
+		if (!bin.count)
+			continue;
+		json_begin_object(json, NULL);
+		json_add_uint(json, "low_ns", bin.low_ns);
+		json_add_uint(json, "high_ns", bin.high_ns);
+		json_add_uint(json, "count", bin.count);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+int histogram_report(const struct latency *latency, const char *what, struct output *out)
+{
+	add_bins(latency, &out->json);
+	return latency && out->format == FORMAT_TEXT ? print_bins(latency, what) : 0;
 }

@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+#include "num/latency.h"
+#include "ui/record.h"
+
 /*
  * A picture that gnuplot draws into a new SVG file. A command opens it before it measures, and
  * writes commands and data of gnuplot to SCRIPT at the end.
@@ -31,5 +34,14 @@ int plot_finish(struct plot *plot);
 
 /* Leave no file. */
 void plot_discard(struct plot *plot);
+
+/* The distribution of the times of calls, as a histogram in steps of powers of two. */
+
+/*
+ * Prints a row with a bar for each step from the fastest to the slowest call, nothing if LATENCY is NULL;
+ * WHAT is the heading of the number of calls. Or adds the array "histogram" with the steps that have
+ * a call, null if LATENCY is NULL. Returns 0 or -ENOMEM.
+ */
+int histogram_report(const struct latency *latency, const char *what, struct output *out);
 
 #endif

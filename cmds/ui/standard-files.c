@@ -47,9 +47,20 @@ int standard_output_flush(int *ret_error)
 	return -1;
 }
 
-void standard_output_complain(int err)
+static void complain(int err)
 {
 	error("cannot write to standard output%s%s", err ? ": " : "", err ? strerror(-err) : "");
+}
+
+int standard_output_flush_held(struct interrupts *interrupts)
+{
+	int err;
+
+	if (standard_output_flush(&err) == 0)
+		return 0;
+	if (!interrupts_pending(interrupts))
+		complain(err);
+	return -1;
 }
 
 int standard_output_finish(int status)
@@ -58,6 +69,6 @@ int standard_output_finish(int status)
 
 	if (standard_output_flush(&err) == 0)
 		return status;
-	standard_output_complain(err);
+	complain(err);
 	return STATUS_ERROR;
 }

@@ -2,6 +2,8 @@
 #ifndef FASTPATH_STANDARD_FILES_H
 #define FASTPATH_STANDARD_FILES_H
 
+#include "sys/interrupts.h"
+
 /*
  * Call this before any file is opened. A program can be started with standard input, output or
  * error closed. Then the next file that it opens would get this number, and messages would be
@@ -20,8 +22,11 @@ void standard_output_failed(int err);
  */
 int standard_output_flush(int *ret_error);
 
-/* Prints the error that standard output cannot be written, and why. ERR is RET_ERROR from above. */
-void standard_output_complain(int err);
+/*
+ * The same while INTERRUPTS holds signals. Returns 0; or -1 after printing an error, unless a signal
+ * came, which ends the wait for a reader.
+ */
+int standard_output_flush_held(struct interrupts *interrupts);
 
 /* Flushes standard output at the end. Returns STATUS, or STATUS_ERROR after printing an error. */
 int standard_output_finish(int status);

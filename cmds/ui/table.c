@@ -11,18 +11,19 @@
 #include <string.h>
 #include <wchar.h>
 
-#include "base/cleanup.h"
-#include "base/decimal.h"
-#include "base/name-escape.h"
+#include "sys/cleanup.h"
+#include "text/decimal.h"
+#include "text/name-escape.h"
 #include "ui/progress.h"
 #include "ui/table.h"
-#include "ui/terminal.h"
 
 /*
  * libsmartcols takes microseconds for a row, and prints none before it has them all: it gets as many
  * as tell the widths of the rest.
  */
 #define LAID_OUT_ROWS_MAX 500
+/* A path can have megabytes. */
+#define LAID_OUT_SIZE_MAX (1 << 20)
 
 struct laid_out_column {
 	const char *name;
@@ -38,6 +39,8 @@ struct table {
 	struct libscols_table *first_rows;
 	struct libscols_line *row;
 	size_t row_count;
+	/* of their text */
+	size_t size;
 
 	struct laid_out_column *columns;
 	size_t column_count;
@@ -363,7 +366,7 @@ static void put_words(const char *text)
 
 static void write_left_out(const struct table *table, FILE *stream)
 {
-	const char *before = "Without columns that have nothing: ";
+	const char *before = "Empty columns not shown: ";
 
 	for (size_t i = 0; i < table->column_count; i++) {
 		if (!table->columns[i].left_out)
@@ -479,7 +482,8 @@ static void end_row(struct table *table)
 
 void table_begin_row(struct table *table)
 {
-	if (table->row_count == LAID_OUT_ROWS_MAX && table->first_rows)
+	if (table->first_rows &&
+	    (table->row_count == LAID_OUT_ROWS_MAX || table->size >= LAID_OUT_SIZE_MAX))
 		print_first_rows(table);
 	if (table->finished)
 		keep_error(table, -EINVAL);
@@ -501,6 +505,7 @@ static int set_cell(struct table *table, const char *text)
 	struct libscols_cell *cell = scols_line_get_cell(table->row, table->column);
 	int ret = scols_line_set_data(table->row, table->column++, text);
 
+	table->size += strlen(text);
 	if (ret == 0 && table->spare)
 		ret = scols_cell_set_userdata(cell, table);
 	if (ret < 0 || !table->alarm || is_nothing(text))

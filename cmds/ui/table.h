@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/units.h"
+#include "text/units.h"
 
 struct table_column {
 	/* lives as long as the table */
@@ -69,7 +69,10 @@ int table_flush(struct table *table);
  */
 int table_finish(struct table *table);
 
-/* Prints the rows that are left as table_finish() does, and frees and clears *TABLE, if it is not NULL. Returns table_error(). */
+/*
+ * Prints the rows that are left as table_finish() does, and frees and clears *TABLE, if it is
+ * not NULL. Returns table_error().
+ */
 int table_end(struct table **table);
 
 /* 0, or the negative errno of the first failure: no memory, or more cells than columns. */

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/retry-ioctl.h"
 #include "fs/backref.h"
+#include "sys/cleanup.h"
+#include "sys/retry-ioctl.h"
 
 /* The kernel allocates and clears what is asked for, so ask for little first. */
 #define SMALL_ANSWER (4 * 1024)
@@ -22,6 +23,9 @@
 struct backref_query {
 	size_t size;
 	struct btrfs_data_container *container;
+	/* or NULL */
+	struct relocation_watch *watch;
+	struct relocation_mark mark;
 };
 
 static int read_header(const void *container, size_t size, struct btrfs_data_container *ret_header)
@@ -41,6 +45,14 @@ int extent_ref_compare_files(const void *a, const void *b)
 	if (x->root != y->root)
 		return x->root < y->root ? -1 : 1;
 	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+bool extent_refs_have_moved(const struct extent_ref *refs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (refs[i].root == BTRFS_DATA_RELOC_TREE_OBJECTID)
+			return true;
+	return count == 0;
 }
 
 int backref_check_refs(const void *container, size_t size, size_t *ret_count)
@@ -160,8 +172,15 @@ static size_t larger_answer(size_t size, uint32_t missing)
 	return wanted < ANSWER_SIZE_MAX ? wanted : ANSWER_SIZE_MAX;
 }
 
-int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
-			 struct extent_ref **ret_refs, size_t *ret_count, bool *ret_complete)
+void backref_query_watch(struct backref_query *query, struct relocation_watch *watch)
+{
+	query->watch = watch;
+	query->mark.is_valid = false;
+}
+
+/* As backref_query_extent(). */
+static int query_once(struct backref_query *query, int fd, uint64_t bytenr,
+		      struct extent_ref **ret_refs, size_t *ret_count, bool *ret_complete)
 {
 	size_t size = SMALL_ANSWER;
 	size_t count;
@@ -189,6 +208,20 @@ int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
 	*ret_count = count;
 	*ret_complete = !query->container->elem_missed;
 	return 0;
+}
+
+int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,
+			 struct extent_ref **ret_refs, size_t *ret_count, bool *ret_complete)
+{
+	int ret;
+
+	do {
+		ret = relocation_watch_begin(query->watch, &query->mark);
+		if (ret < 0)
+			return ret;
+		ret = query_once(query, fd, bytenr, ret_refs, ret_count, ret_complete);
+	} while (!relocation_watch_holds(query->watch, &query->mark));
+	return ret;
 }
 
 void free_names(char **names)

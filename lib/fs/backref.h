@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fs/relocation-watch.h"
+
 /* One reference to a data extent. The members are in the order of the kernel's answer. */
 struct extent_ref {
 	uint64_t inode;
@@ -15,6 +17,12 @@ struct extent_ref {
 
 /* For qsort(): by the file that a reference belongs to, that is by root and inode. */
 int extent_ref_compare_files(const void *a, const void *b);
+
+/*
+ * Whether an extent with these references, all that there are, is not where a file had it before:
+ * there are none, or one is a relocation's copy.
+ */
+bool extent_refs_have_moved(const struct extent_ref *refs, size_t count);
 
 /*
  * Check the container that BTRFS_IOC_LOGICAL_INO_V2 filled, SIZE bytes long.
@@ -36,12 +44,16 @@ int backref_query_new(struct backref_query **ret_query);
 void backref_query_free(struct backref_query *query);
 void backref_query_freep(struct backref_query **query);
 
+/* Repeat lookups that a relocation disturbs. WATCH can be NULL. */
+void backref_query_watch(struct backref_query *query, struct relocation_watch *watch);
+
 /*
  * All references to any part of the data extent at BYTENR, on the file system of FD.
  * *RET_REFS, which the caller may sort, is valid until the next call. *RET_COMPLETE is false if the
  * list was cut at the kernel's limit of 16 MiB.
  * Returns 0, -EPERM without CAP_SYS_ADMIN, -ENOENT if there is no such extent, -ENOTTY if the
- * kernel has no such call (before 4.15), -ENOMEM, or -EPROTO for an invalid answer.
+ * kernel has no such call (before 4.15), -ENOMEM, -EPROTO for an invalid answer, or an error as
+ * relocation_watch_begin().
  * Rests on BTRFS_IOC_LOGICAL_INO_V2 (fs/btrfs/ioctl.c).
  */
 int backref_query_extent(struct backref_query *query, int fd, uint64_t bytenr,

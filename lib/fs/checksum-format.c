@@ -7,8 +7,8 @@
 
 #include <btrfs/ioctl.h>
 
-#include "base/retry-ioctl.h"
 #include "fs/checksum-format.h"
+#include "sys/retry-ioctl.h"
 
 #define CRC32C_SIZE 4
 #define CHECKSUM_SIZE_MAX 32

@@ -6,10 +6,10 @@
 
 #include <linux/btrfs.h>
 
-#include "base/clock.h"
-#include "base/retry-ioctl.h"
 #include "fs/commit-counters.h"
 #include "fs/counters.h"
+#include "sys/clock.h"
+#include "sys/retry-ioctl.h"
 
 static void read_stats(const char *root, const uint8_t fsid[FSID_SIZE],
 		       struct commit_counters *counters)
@@ -57,6 +57,20 @@ int commit_counters_read(const char *root, int fd, struct commit_counters *ret_c
 	read_stats(root, info.fsid, &counters);
 	*ret_counters = counters;
 	return 0;
+}
+
+struct commit_change commit_counters_change(const struct commit_counters *before,
+					    const struct commit_counters *after)
+{
+	if (!before->stats_known || !after->stats_known || after->commits < before->commits ||
+	    after->total_commit_ms < before->total_commit_ms)
+		return (struct commit_change){ .known = false };
+	return (struct commit_change){
+		.known = true,
+		.count = after->commits - before->commits,
+		.total_ns = (after->total_commit_ms - before->total_commit_ms) *
+			    NANOSECONDS_PER_MILLISECOND,
+	};
 }
 
 int commit_counters_read_generation(int fd, struct commit_counters *counters)

@@ -42,6 +42,17 @@ void commit_counters_read_stats(const char *root, const uint8_t fsid[FSID_SIZE],
 /* Read only the generation again, in less than a microsecond. Returns as above. */
 int commit_counters_read_generation(int fd, struct commit_counters *counters);
 
+/* The commits between two readings. */
+struct commit_change {
+	bool known;
+	uint64_t count;
+	uint64_t total_ns;
+};
+
+/* The commits from BEFORE to AFTER. They are unknown if the counters are, or have decreased. */
+struct commit_change commit_counters_change(const struct commit_counters *before,
+					    const struct commit_counters *after);
+
 /*
  * The difference between the generation and the number of commits, while a transaction is running
  * and all commits before it are counted. It is constant after the mount. 0 means not known yet.

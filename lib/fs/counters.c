@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/decimal.h"
 #include "fs/counters.h"
-#include "fs/filesystem.h"
+#include "fs/sysfs-attribute.h"
+#include "sys/cleanup.h"
+#include "text/decimal.h"
 
 static int parse_line(const char *line, const char *end, struct counter *ret_counter)
 {
@@ -55,19 +55,14 @@ int counters_parse(const char *text, size_t size, struct counters *ret_counters)
 int counters_read_file(const char *root, const uint8_t fsid[FSID_SIZE], const char *file,
 		       struct counters *ret_counters)
 {
-	CLEANUP_FREE char *path = NULL;
+	CLEANUP_FREE char *path = sysfs_path_of(root, fsid, file);
 	CLEANUP_CLOSE int fd = -1;
 	/* sysfs gives at most a page */
 	char text[4096];
-	char id[FSID_TEXT_SIZE];
 	ssize_t size;
 
-	if (asprintf(&path, "%s/%s/%s", root ? root : "/sys/fs/btrfs", filesystem_id_text(id, fsid),
-		     file) < 0) {
-		path = NULL;
+	if (!path)
 		return -ENOMEM;
-	}
-
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

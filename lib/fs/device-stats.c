@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/decimal.h"
-#include "base/saturating-add.h"
 #include "fs/device-stats.h"
-#include "fs/filesystem.h"
+#include "fs/sysfs-attribute.h"
+#include "num/saturating.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "text/decimal.h"
 
 #define SECTOR_SIZE 512
 
@@ -109,16 +109,12 @@ int device_stats_read(const char *root, const uint8_t fsid[FSID_SIZE],
 		      struct device_stats *ret_stats)
 {
 	struct device_stats sum = { 0 };
-	CLEANUP_FREE char *path = NULL;
-	char id[FSID_TEXT_SIZE];
+	CLEANUP_FREE char *path = sysfs_path_of(root, fsid, "devices");
 	DIR *directory;
 	int ret;
 
-	if (asprintf(&path, "%s/%s/devices", root ? root : "/sys/fs/btrfs",
-		     filesystem_id_text(id, fsid)) < 0) {
-		path = NULL;
+	if (!path)
 		return -ENOMEM;
-	}
 	directory = opendir(path);
 	if (!directory)
 		return -errno;

@@ -17,7 +17,7 @@ struct device_stats {
 	uint64_t busy_ns;
 	/* the number of reads and writes in flight now */
 	uint64_t in_flight;
-	unsigned int device_count;
+	uint64_t device_count;
 };
 
 /*

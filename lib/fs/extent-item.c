@@ -226,5 +226,7 @@ int extent_lookup_find(struct extent_lookup *lookup, uint64_t bytenr, struct ext
 	if (!item->data)
 		return -EPROTO;
 	ret = extent_item_parse(item->data, item->size, ret_item);
+	if (ret == 0 && ret_item->generation > item->leaf_generation)
+		ret = -EPROTO;
 	return ret < 0 ? ret : 1;
 }

@@ -64,8 +64,9 @@ void extent_lookup_freep(struct extent_lookup **lookup);
 void extent_lookup_start(struct extent_lookup *lookup, int fd);
 
 /*
- * The extent at BYTENR; its inline references are valid until the next call. Returns 1, 0 if the tree does not have it (it is new in the running
- * transaction, or was deleted), or a negative errno as tree_search_next().
+ * The extent at BYTENR; its inline references are valid until the next call. Returns 1, 0 if the
+ * tree does not have it (it is new in the running transaction, or was deleted), or a negative
+ * errno as tree_search_next().
  */
 int extent_lookup_find(struct extent_lookup *lookup, uint64_t bytenr, struct extent_item *ret_item);
 

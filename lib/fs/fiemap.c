@@ -8,15 +8,19 @@
 
 #include <linux/fs.h>
 
-#include "base/cleanup.h"
-#include "base/retry-ioctl.h"
 #include "fs/fiemap.h"
+#include "fs/filesystem.h"
+#include "sys/cleanup.h"
+#include "sys/endless-call.h"
+#include "sys/retry-ioctl.h"
 
 /*
- * The kernel starts its cache of checked tree blocks anew with every call, so
+ * The kernel starts its cache of checked tree blocks again with every call, so
  * a call should cover many leaves; beyond this size nothing more is gained.
  */
 #define EXTENTS_PER_CALL 4096
+/* A call for each extent would cost too much. */
+#define LENGTH_UNCHECKED (1ULL << 30)
 
 struct fiemap_iter {
 	int fd;
@@ -27,6 +31,9 @@ struct fiemap_iter {
 	uint32_t index;
 	bool last;
 	size_t size;
+	/* or NULL */
+	struct relocation_watch *watch;
+	struct relocation_mark mark;
 	struct fiemap *answer;
 };
 
@@ -102,63 +109,95 @@ void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range
 	memset(iter->answer, 0, sizeof(*iter->answer));
 }
 
-static int call_fiemap(int fd, struct byte_range range, uint32_t flags, uint32_t extent_count,
-		       struct fiemap *answer)
+static void make_request(struct fiemap *map, struct byte_range range, uint32_t flags,
+			 uint32_t extent_count)
+{
+	memset(map, 0, sizeof(*map));
+	map->fm_start = range.offset;
+	map->fm_length = range.length;
+	map->fm_flags = flags;
+	map->fm_extent_count = extent_count;
+}
+
+/* Returns 0 or a negative errno. It waits for the lock of the inode. */
+static int call_fiemap(int fd, struct fiemap *map)
 {
 	int ret;
 
-	memset(answer, 0, sizeof(*answer));
-	answer->fm_start = range.offset;
-	answer->fm_length = range.length;
-	answer->fm_flags = flags;
-	answer->fm_extent_count = extent_count;
-
-	ret = retry_ioctl(fd, FS_IOC_FIEMAP, answer, sizeof(*answer));
+	endless_call_begin();
+	ret = retry_ioctl(fd, FS_IOC_FIEMAP, map, sizeof(*map));
+	endless_call_end();
 	/* The range begins after where any file of this file system ends. */
 	if (ret == -EFBIG) {
-		answer->fm_mapped_extents = 0;
+		map->fm_mapped_extents = 0;
 		return 0;
 	}
 	return ret < 0 ? ret : 0;
 }
 
+void fiemap_iter_watch(struct fiemap_iter *iter, struct relocation_watch *watch)
+{
+	if (iter->watch != watch)
+		iter->mark.is_valid = false;
+	iter->watch = watch;
+}
+
+/* Returns 1 if the answer has extents, 0 if it has none, or a negative errno. */
+static int check_answer(struct fiemap_iter *iter)
+{
+	const struct fiemap *answer = iter->answer;
+	const struct fiemap_extent *last;
+	int ret = fiemap_check_answer(answer, iter->size);
+
+	if (ret < 0 || !answer->fm_mapped_extents)
+		return ret;
+	last = &answer->fm_extents[answer->fm_mapped_extents - 1];
+	iter->last = last->fe_flags & FIEMAP_EXTENT_LAST;
+	if (!iter->last &&
+	    (!last->fe_length || last->fe_logical + last->fe_length <= iter->position))
+		return -EPROTO;
+	return 1;
+}
+
 /* Returns 1 with a new answer that has extents, 0 at the end, or a negative errno. */
 static int refill(struct fiemap_iter *iter)
 {
+	const struct byte_range rest = { iter->position, iter->end - iter->position };
 	struct fiemap *answer = iter->answer;
-	const struct fiemap_extent *last;
 	int ret;
 
 	if (iter->last || iter->position >= iter->end)
 		return 0;
-
-	ret = call_fiemap(iter->fd,
-			  (struct byte_range){ iter->position, iter->end - iter->position },
-			  iter->fiemap_flags, EXTENTS_PER_CALL, answer);
 	iter->index = 0;
-	if (ret < 0) {
-		answer->fm_mapped_extents = 0;
-		return ret;
+	do {
+		ret = relocation_watch_begin(iter->watch, &iter->mark);
+		if (ret < 0)
+			break;
+		make_request(answer, rest, iter->fiemap_flags, EXTENTS_PER_CALL);
+		ret = call_fiemap(iter->fd, answer);
+	} while (!relocation_watch_holds(iter->watch, &iter->mark));
+	if (ret == 0) {
+		iter->calls++;
+		ret = check_answer(iter);
 	}
-	iter->calls++;
-
-	ret = fiemap_check_answer(answer, iter->size);
-	if (ret < 0) {
+	if (ret < 0)
 		answer->fm_mapped_extents = 0;
-		return ret;
-	}
-	if (!answer->fm_mapped_extents)
-		return 0;
+	return ret;
+}
 
-	last = &answer->fm_extents[answer->fm_mapped_extents - 1];
-	iter->last = last->fe_flags & FIEMAP_EXTENT_LAST;
-	if (!iter->last &&
-	    (!last->fe_length || last->fe_logical + last->fe_length <= iter->position)) {
-		answer->fm_mapped_extents = 0;
-		return -EPROTO;
-	}
+/* An extent on disk, or several that follow each other there, takes no more than there is. */
+static bool is_possible(const struct fiemap_iter *iter, const struct mapped_extent *extent)
+{
+	const uint32_t elsewhere = FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC |
+				   FIEMAP_EXTENT_DATA_INLINE;
+	uint64_t end;
 
-	return 1;
+	if (extent->flags & elsewhere)
+		return true;
+	if (__builtin_add_overflow(extent->bytenr, extent->length, &end) || end > INT64_MAX)
+		return false;
+	return extent->length <= LENGTH_UNCHECKED ||
+	       extent->length <= filesystem_size_limit(iter->fd);
 }
 
 int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent)
@@ -187,6 +226,9 @@ int fiemap_iter_next(struct fiemap_iter *iter, struct mapped_extent *ret_extent)
 		if (!extent.length)
 			continue;
 
+		if (!is_possible(iter, &extent))
+			return -EPROTO;
+
 		iter->position = extent.offset + extent.length;
 		*ret_extent = extent;
 		return 1;
@@ -198,12 +240,20 @@ uint64_t fiemap_iter_calls(const struct fiemap_iter *iter)
 	return iter->calls;
 }
 
+int fiemap_sync(int fd)
+{
+	struct fiemap map = { .fm_length = 1, .fm_flags = FIEMAP_FLAG_SYNC };
+
+	return call_fiemap(fd, &map);
+}
+
 int fiemap_count(int fd, struct byte_range range, uint32_t *ret_count)
 {
 	struct fiemap answer;
 	int ret;
 
-	ret = call_fiemap(fd, range, 0, 0, &answer);
+	make_request(&answer, range, 0, 0);
+	ret = call_fiemap(fd, &answer);
 	if (ret < 0)
 		return ret;
 

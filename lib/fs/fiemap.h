@@ -7,7 +7,8 @@
 
 #include <linux/fiemap.h>
 
-#include "base/byte-range.h"
+#include "fs/relocation-watch.h"
+#include "num/byte-range.h"
 
 /* One extent of a file as FS_IOC_FIEMAP reports it. Offsets and lengths in bytes. */
 struct mapped_extent {
@@ -45,6 +46,9 @@ void fiemap_iter_freep(struct fiemap_iter **iter);
 void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range,
 		       uint32_t fiemap_flags);
 
+/* Repeat calls that a relocation disturbs. WATCH can be NULL, as it is at first. */
+void fiemap_iter_watch(struct fiemap_iter *iter, struct relocation_watch *watch);
+
 /*
  * The next extent, in ascending order and never overlapping the one before.
  * An extent is cut where an earlier one already covered its start, which happens
@@ -53,7 +57,8 @@ void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range
  *
  * Returns 1 with an extent; 0 at the end, and also for a range after the largest file size of the
  * file system, for which the kernel returns EFBIG; or a negative errno: -EOPNOTSUPP or -ENOTTY if
- * the file system has no FIEMAP, -EPROTO for an answer that is invalid or makes no progress, or the
+ * the file system has no FIEMAP, -EPROTO for an answer that is invalid, makes no progress or has an
+ * extent that is larger than the file system, or the
  * errno of the ioctl.
  * Rests on FS_IOC_FIEMAP (fs/ioctl.c, fs/btrfs/fiemap.c; before 6.9 extent_io.c).
  */
@@ -68,6 +73,12 @@ uint64_t fiemap_iter_calls(const struct fiemap_iter *iter);
  * Returns 0, or a negative errno as fiemap_iter_next().
  */
 int fiemap_count(int fd, struct byte_range range, uint32_t *ret_count);
+
+/*
+ * Write back the data of FD, so that the trees have its extents, too.
+ * Returns 0 or a negative errno. Rests on FIEMAP_FLAG_SYNC, which writes back the whole file.
+ */
+int fiemap_sync(int fd);
 
 /*
  * Cut EXTENT to RANGE. The bytenr moves with the start, except for encoded

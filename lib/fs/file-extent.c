@@ -23,6 +23,17 @@ struct file_extent_iter {
 	uint64_t given_up_to;
 };
 
+/* A hole has no data extent, and inline data is no larger than its item. */
+static bool is_within_data(const struct file_extent *extent)
+{
+	uint64_t bytes = extent->ram_bytes;
+
+	if (extent->is_inline || !extent->disk_bytenr)
+		return true;
+	return extent->disk_bytes <= FILE_EXTENT_LENGTH_MAX && bytes <= FILE_EXTENT_LENGTH_MAX &&
+	       extent->extent_offset <= bytes && extent->length <= bytes - extent->extent_offset;
+}
+
 int file_extent_parse(const struct tree_item *item, struct file_extent *ret_extent)
 {
 	struct btrfs_file_extent_item raw = { 0 };
@@ -54,13 +65,17 @@ int file_extent_parse(const struct tree_item *item, struct file_extent *ret_exte
 			return -EPROTO;
 		extent.disk_bytenr = btrfs_stack_file_extent_disk_bytenr(&raw);
 		extent.disk_bytes = le64toh(raw.disk_num_bytes);
+		/* Old kernels left wrong ram_bytes in uncompressed extents, and never read them. */
+		extent.ram_bytes = extent.is_compressed ? le64toh(raw.ram_bytes) :
+							  extent.disk_bytes;
 		extent.extent_offset = btrfs_stack_file_extent_offset(&raw);
 		extent.length = btrfs_stack_file_extent_num_bytes(&raw);
 		break;
 	default:
 		return -EPROTO;
 	}
-	if (__builtin_add_overflow(extent.offset, extent.length, &end))
+	if (__builtin_add_overflow(extent.offset, extent.length, &end) ||
+	    extent.generation > extent.leaf_generation || !is_within_data(&extent))
 		return -EPROTO;
 
 	*ret_extent = extent;

@@ -16,6 +16,8 @@ struct file_extent {
 	uint64_t disk_bytenr;
 	/* the size of the data extent, or of the inline data, as it is stored */
 	uint64_t disk_bytes;
+	/* the size of the data extent when it is uncompressed; 0 for a hole or inline data */
+	uint64_t ram_bytes;
 	/* where in the (uncompressed) data extent the item starts */
 	uint64_t extent_offset;
 	/* transaction that wrote the extent, and the leaf that holds the item */
@@ -30,8 +32,8 @@ struct file_extent {
 
 /*
  * Decode ITEM, of type BTRFS_EXTENT_DATA_KEY.
- * Returns 0, or -EPROTO if it is too short, of an unknown type, or reaches beyond
- * the end of any file.
+ * Returns 0, or -EPROTO if it is too short, of an unknown type, reaches beyond the end of any file or of
+ * its data extent, is larger than any data extent, or is newer than its leaf.
  * Rests on struct btrfs_file_extent_item (linux/btrfs_tree.h).
  */
 int file_extent_parse(const struct tree_item *item, struct file_extent *ret_extent);

@@ -6,16 +6,19 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
 
-#include "base/cleanup.h"
-#include "base/filesystem-type.h"
-#include "base/open-beneath.h"
-#include "base/trusted-directory.h"
 #include "fs/file-walk.h"
+#include "fs/walk-readahead.h"
+#include "path/open-beneath.h"
+#include "path/trusted-file.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
 
 struct file_place {
 	unsigned int holders;
@@ -28,9 +31,22 @@ struct file_place {
 
 /* A directory that is being read. */
 struct level {
+	struct path_node *path;
+	/* NULL while it is closed */
 	struct file_place *directory;
-	/* its own path's length within the walk's path */
-	size_t path_length;
+	/* NULL if nothing is read ahead */
+	struct readahead_directory *ahead;
+	/* of telldir(), for a closed one */
+	long position;
+	dev_t device;
+	ino_t inode;
+};
+
+/* A file that is found once more at the end. */
+struct deferred_file {
+	struct found_file file;
+	/* when the kernel has ended the lease */
+	uint64_t deadline_ns;
 };
 
 struct file_walk {
@@ -38,19 +54,38 @@ struct file_walk {
 	size_t path_index;
 	char *list_name;
 	size_t list_name_size;
-	/* the directories from the one that was named down to the current one */
+	/*
+	 * The directories from the one that was named, which is always open, down to the current one.
+	 * Of the others only the last ones are open, at most OPEN_LEVELS.
+	 */
 	struct level *levels;
 	size_t depth;
-	/* the path of what was found last */
-	char *path;
-	size_t path_size;
+	size_t room;
+	size_t open_levels;
+	/* NULL until the first directory, and without the option */
+	struct walk_readahead *readahead;
 	/* the subvolume of the directory that was named */
 	dev_t device;
 	/* the file that was named last, or NULL */
 	struct file_place *named;
+	/* the directory of the last error, or NULL */
+	struct path_node *failed;
 	/* from open_own_descriptors() */
 	int own_descriptors;
+	/* the first DEFERRED_DONE were found once more */
+	struct deferred_file *deferred;
+	size_t deferred_count;
+	size_t deferred_done;
+	/* how many directories they keep open, and how many they may */
+	size_t deferred_places;
+	size_t deferred_places_max;
 };
+
+#define OPEN_LEVELS_MAX 32
+#define DEFERRED_MAX 16384
+#define DEFERRED_PLACES_MAX 1024
+/* All paths that are kept together, those of other parts of the program included */
+#define DEFERRED_PATHS_SIZE_MAX (64 << 20)
 
 /* Takes FD over, also on failure. Returns NULL without memory. */
 static struct file_place *place_new(int fd)
@@ -82,6 +117,20 @@ static void close_list(FILE *list)
 		fclose(list);
 }
 
+/* An eighth of the descriptors that the process can have, from 2 to MOST. */
+static size_t share_of_descriptors(size_t most)
+{
+	struct rlimit limit;
+	size_t share;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return most;
+	share = limit.rlim_cur / 8;
+	if (share < 2)
+		return 2;
+	return share < most ? share : most;
+}
+
 int file_walk_new(struct file_walk **ret_walk, const struct file_walk_options *options)
 {
 	struct file_walk *walk = calloc(1, sizeof(*walk));
@@ -92,15 +141,20 @@ int file_walk_new(struct file_walk **ret_walk, const struct file_walk_options *o
 	}
 	walk->options = *options;
 	walk->own_descriptors = open_own_descriptors();
+	walk->open_levels = share_of_descriptors(OPEN_LEVELS_MAX);
+	walk->deferred_places_max = share_of_descriptors(DEFERRED_PLACES_MAX);
 
 	*ret_walk = walk;
 	return 0;
 }
 
-static void leave_directory(struct file_walk *walk)
+static void drop_level(struct file_walk *walk)
 {
-	walk->depth--;
-	place_release(walk->levels[walk->depth].directory);
+	struct level *level = &walk->levels[--walk->depth];
+
+	readahead_directory_free(level->ahead);
+	place_release(level->directory);
+	path_node_release(level->path);
 }
 
 void file_walk_free(struct file_walk *walk)
@@ -108,12 +162,16 @@ void file_walk_free(struct file_walk *walk)
 	if (!walk)
 		return;
 	while (walk->depth)
-		leave_directory(walk);
+		drop_level(walk);
+	walk_readahead_free(walk->readahead);
+	while (walk->deferred_count)
+		found_file_drop(&walk->deferred[--walk->deferred_count].file);
 	place_release(walk->named);
+	path_node_release(walk->failed);
 	close_fd(&walk->own_descriptors);
 	close_list(walk->options.list);
+	free(walk->deferred);
 	free(walk->levels);
-	free(walk->path);
 	free(walk->list_name);
 	free(walk);
 }
@@ -121,6 +179,12 @@ void file_walk_free(struct file_walk *walk)
 void file_walk_freep(struct file_walk **walk)
 {
 	file_walk_free(*walk);
+}
+
+/* Which one of the paths is being walked. */
+static size_t current_argument(const struct file_walk *walk)
+{
+	return walk->path_index ? walk->path_index - 1 : 0;
 }
 
 /* Returns 1 with the next name given by the caller, 0 after the last, or a negative errno. */
@@ -141,45 +205,175 @@ static int next_named(struct file_walk *walk, const char **ret_path)
 	return 1;
 }
 
-/* Makes NAME, below the first LENGTH bytes of the path, the walk's path. */
-static int set_path(struct file_walk *walk, size_t length, const char *name)
+/* -- the directories on the way -- */
+
+static struct level *current_level(const struct file_walk *walk)
 {
-	bool needs_slash = length && walk->path[length - 1] != '/';
-	size_t size = length + needs_slash + strlen(name) + 1;
+	return &walk->levels[walk->depth - 1];
+}
 
-	if (size > walk->path_size) {
-		char *path = realloc(walk->path, 2 * size);
+/* Takes FD, of STATUS, over, also on failure. Returns NULL if there is no memory. */
+static struct file_place *directory_place_new(int fd, const struct stat *status)
+{
+	struct file_place *place = place_new(fd);
 
-		if (!path)
-			return -ENOMEM;
-		walk->path = path;
-		walk->path_size = 2 * size;
+	if (!place)
+		return NULL;
+	place->stream = fdopendir(fd);
+	if (!place->stream) {
+		place_release(place);
+		return NULL;
 	}
-	if (needs_slash)
-		walk->path[length++] = '/';
-	strcpy(walk->path + length, name);
+	place->is_trusted = directory_is_trusted(status);
+	/* A new atime changes the tree that the caller examines. Only an owner or root can avoid it. */
+	fcntl(fd, F_SETFL, O_NOATIME);
+	return place;
+}
+
+static int make_room_for_level(struct file_walk *walk)
+{
+	size_t room = walk->room + walk->room / 4 + 16;
+	struct level *levels;
+
+	if (walk->depth < walk->room)
+		return 0;
+	levels = reallocarray(walk->levels, room, sizeof(*levels));
+	if (!levels)
+		return -ENOMEM;
+	walk->levels = levels;
+	walk->room = room;
 	return 0;
 }
 
-/* Starts to read the directory FD, which it takes over, of STATUS, that the walk's path is of. */
-static int push_level(struct file_walk *walk, int fd, const struct stat *status)
+static void close_distant_level(struct file_walk *walk)
 {
-	struct file_place *directory = place_new(fd);
-	struct level *levels = reallocarray(walk->levels, walk->depth + 1, sizeof(*levels));
+	struct level *level;
 
-	if (levels)
-		walk->levels = levels;
-	if (levels && directory)
-		directory->stream = fdopendir(fd);
-	if (!levels || !directory || !directory->stream) {
+	if (walk->depth < walk->open_levels + 2)
+		return;
+	level = &walk->levels[walk->depth - 1 - walk->open_levels];
+	if (!level->directory)
+		return;
+	level->position = telldir(level->directory->stream);
+	place_release(level->directory);
+	level->directory = NULL;
+	readahead_directory_free(level->ahead);
+	level->ahead = NULL;
+}
+
+/*
+ * Starts to read the directory FD, which it takes over, of STATUS: NAME in the current directory, or
+ * the one that was named.
+ */
+static int push_level(struct file_walk *walk, const char *name, int fd, const struct stat *status)
+{
+	struct path_node *above = walk->depth ? current_level(walk)->path : NULL;
+	struct file_place *directory = directory_place_new(fd, status);
+	struct path_node *path = path_node_new(walk->options.store, above, name);
+
+	if (!directory || !path || make_room_for_level(walk) < 0) {
 		place_release(directory);
+		path_node_release(path);
 		return -ENOMEM;
 	}
 
-	directory->is_trusted = directory_is_trusted(status);
-	levels[walk->depth++] = (struct level){ directory, strlen(walk->path) };
-	return walk->options.entered ? walk->options.entered(walk->options.data, fd, status) : 0;
+	walk->levels[walk->depth++] = (struct level){
+		.path = path,
+		.directory = directory,
+		.ahead = readahead_directory_new(walk->readahead, fd,
+						 walk->options.one_subvolume ? walk->device : 0,
+						 !above),
+		.device = status->st_dev,
+		.inode = status->st_ino,
+	};
+	close_distant_level(walk);
+	return walk->options.entered ? walk->options.entered(walk->options.data, fd, status,
+							     current_argument(walk)) :
+				       0;
 }
+
+/* Opens NAME in DIRECTORY, which must be that of LEVEL: else it returns -ESTALE. */
+static int open_level(int directory, const char *name, const struct level *level, int flags,
+		      struct stat *ret_status)
+{
+	int fd = openat(directory, name, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : -ESTALE;
+	if (fstat(fd, ret_status) == 0 && ret_status->st_dev == level->device &&
+	    ret_status->st_ino == level->inode)
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+/* Opens the closed LEVEL, which is NAME in DIRECTORY, and goes on where it was left. */
+static int reopen_level(struct level *level, int directory, const char *name)
+{
+	struct stat status;
+	int fd = open_level(directory, name, level, O_RDONLY, &status);
+
+	if (fd < 0)
+		return fd;
+	level->directory = directory_place_new(fd, &status);
+	if (!level->directory)
+		return -ENOMEM;
+	seekdir(level->directory->stream, level->position);
+	return 0;
+}
+
+/* Opens the deepest directory that its name leads to, from the first one on. Returns its index. */
+static size_t reopen_by_names(struct file_walk *walk, int *ret_error)
+{
+	CLEANUP_CLOSE int directory = openat(walk->levels->directory->fd, ".", O_PATH | O_CLOEXEC);
+	size_t index = 0;
+
+	*ret_error = directory < 0 ? -errno : 0;
+	while (directory >= 0 && index + 1 < walk->depth) {
+		const struct level *next = &walk->levels[index + 1];
+		struct stat status;
+		int fd = open_level(directory, path_node_name(next->path), next, O_PATH, &status);
+
+		if (fd < 0) {
+			*ret_error = fd;
+			break;
+		}
+		close(directory);
+		directory = fd;
+		index++;
+	}
+	if (index && !walk->levels[index].directory) {
+		int ret = reopen_level(&walk->levels[index], directory, ".");
+
+		*ret_error = ret < 0 ? ret : *ret_error;
+		index = ret < 0 ? 0 : index;
+	}
+	return index;
+}
+
+/* Leaves the current directory for the one above. Returns 0, or a negative errno of walk->failed. */
+static int leave_directory(struct file_walk *walk)
+{
+	struct level *left = current_level(walk), *above;
+	int ret = 0;
+
+	if (walk->depth > 1 && !left[-1].directory)
+		ret = reopen_level(left - 1, left->directory->fd, "..");
+	drop_level(walk);
+	if (ret == 0)
+		return 0;
+	/* LEFT was moved to elsewhere, unless there is no memory. */
+	above = walk->levels + reopen_by_names(walk, &ret);
+	if (above == current_level(walk))
+		return 0;
+	path_node_release(walk->failed);
+	walk->failed = path_node_hold(above[1].path);
+	while (current_level(walk) > above)
+		drop_level(walk);
+	return ret;
+}
+
+/* -- directories that were found -- */
 
 /*
  * btrfs adds the subvolume's id to f_fsid, and the upper half of the id is 0: so the first half of
@@ -196,12 +390,13 @@ static bool is_same_filesystem(int fd, int other_fd)
 	       memcmp(&one.f_fsid, &other.f_fsid, sizeof(one.f_fsid) / 2) == 0;
 }
 
-/* Starts to read the directory FD, opened with O_PATH, of STATUS. */
-static int enter_by_descriptor(struct file_walk *walk, int path_fd, const struct stat *status)
+/* Starts to read the directory NAME, opened with O_PATH as PATH_FD, of STATUS. */
+static int enter_by_descriptor(struct file_walk *walk, const char *name, int path_fd,
+			       const struct stat *status)
 {
 	int fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	return fd < 0 ? -errno : push_level(walk, fd, status);
+	return fd < 0 ? -errno : push_level(walk, name, fd, status);
 }
 
 /*
@@ -218,7 +413,7 @@ static int enter_mount_point(struct file_walk *walk, int parent, const struct di
 	if (fstat(fd, &status) || fstat(parent, &above))
 		return -errno;
 	if (status.st_dev == above.st_dev && status.st_ino == entry->d_ino)
-		return enter_by_descriptor(walk, fd, &status);
+		return enter_by_descriptor(walk, entry->d_name, fd, &status);
 	return walk->options.one_subvolume && status.st_dev != walk->device ? 0 : -EXDEV;
 }
 
@@ -239,7 +434,7 @@ static int enter_found(struct file_walk *walk, int parent, const struct dirent *
 	if (fstat(fd, &status))
 		ret = -errno;
 	else if (!walk->options.one_subvolume || status.st_dev == walk->device)
-		return push_level(walk, fd, &status);
+		return push_level(walk, entry->d_name, fd, &status);
 	close(fd);
 	return ret;
 }
@@ -265,11 +460,13 @@ static int enter_named(struct file_walk *walk, const char *path)
 	ret = check_filesystem(fd);
 	if (ret == 0 && fstat(fd, &status))
 		ret = -errno;
-	if (ret == 0)
-		ret = set_path(walk, 0, path);
 	if (ret == 0) {
 		walk->device = status.st_dev;
-		return push_level(walk, fd, &status);
+		if (walk->options.read_ahead)
+			walk->readahead = walk_readahead_new();
+		/* Not again for each path, if the threads cannot be started. */
+		walk->options.read_ahead = false;
+		return push_level(walk, path, fd, &status);
 	}
 	close(fd);
 	return ret;
@@ -286,44 +483,57 @@ static mode_t type_of(int directory, const struct dirent *entry)
 	return status.st_mode & S_IFMT;
 }
 
-static bool is_dot(const char *name)
+/* Returns 1 with the directory walk->failed, of ERROR, or 0 if there is none. */
+static int report_failed(const struct file_walk *walk, int error, struct found_file *ret_file)
 {
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+	if (!error)
+		return 0;
+	*ret_file = (struct found_file){
+		.directory = path_node_directory(walk->failed),
+		.name = path_node_name(walk->failed),
+		.type = S_IFDIR,
+		.error = error,
+	};
+	return 1;
+}
+
+/* The current directory ends, with the errno ERROR if that is not 0. Returns as report_failed(). */
+static int end_directory(struct file_walk *walk, int error, struct found_file *ret_file)
+{
+	int ret;
+
+	if (error) {
+		path_node_release(walk->failed);
+		walk->failed = path_node_hold(current_level(walk)->path);
+	}
+	ret = leave_directory(walk);
+	return report_failed(walk, ret < 0 ? ret : error, ret_file);
 }
 
 /* Reads on in the current directory. Returns 1 with a file or an error, 0 if there was neither. */
 static int next_entry(struct file_walk *walk, struct found_file *ret_file)
 {
-	struct level *level = &walk->levels[walk->depth - 1];
+	struct level *level = current_level(walk);
 	struct file_place *directory = level->directory;
 	struct dirent *entry;
 	mode_t type;
-	int ret;
 
 	errno = 0;
 	entry = readdir(directory->stream);
-	if (!entry) {
-		int error = -errno;
-
-		walk->path[level->path_length] = '\0';
-		*ret_file = (struct found_file){ .path = walk->path, .error = error };
-		leave_directory(walk);
-		return error ? 1 : 0;
-	}
-	if (is_dot(entry->d_name))
+	if (!entry)
+		return end_directory(walk, -errno, ret_file);
+	readahead_directory_advance(level->ahead);
+	if (is_dot_dotdot(entry->d_name))
 		return 0;
 	type = type_of(directory->fd, entry);
 	if (type != S_IFREG && type != S_IFDIR)
 		return 0;
 
-	ret = set_path(walk, level->path_length, entry->d_name);
-	if (ret < 0)
-		return ret;
 	*ret_file = (struct found_file){
-		.path = walk->path,
+		.directory = level->path,
+		.name = entry->d_name,
 		.type = type,
 		.place = directory,
-		.name_offset = strlen(walk->path) - strlen(entry->d_name),
 	};
 	if (type == S_IFREG)
 		return 1;
@@ -335,7 +545,7 @@ static int next_entry(struct file_walk *walk, struct found_file *ret_file)
 /* Looks at a path that was named. Returns 0, or the negative errno that speaks against it. */
 static int look_at(struct file_walk *walk, struct found_file *file)
 {
-	int fd = open(file->path, O_PATH | O_CLOEXEC);
+	int fd = open(file->name, O_PATH | O_CLOEXEC);
 	struct stat status;
 	int ret;
 
@@ -358,7 +568,7 @@ static int look_at(struct file_walk *walk, struct found_file *file)
 /* Returns 1 with a file or an error, 0 where a directory of that path is to be read. */
 static int visit_named(struct file_walk *walk, const char *path, struct found_file *ret_file)
 {
-	*ret_file = (struct found_file){ .path = path, .named = true };
+	*ret_file = (struct found_file){ .name = path, .named = true };
 	if (walk->options.recursive) {
 		ret_file->error = enter_named(walk, path);
 		if (ret_file->error != -ENOTDIR)
@@ -368,19 +578,102 @@ static int visit_named(struct file_walk *walk, const char *path, struct found_fi
 	return 1;
 }
 
-int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
+/* -- files on which another process has a lease -- */
+
+#define LEASE_BREAK_FILE "/proc/sys/fs/lease-break-time"
+#define LEASE_BREAK_SECONDS 45
+#define LEASE_BREAK_SECONDS_MAX 119
+#define LEASE_POLL_NS (20 * NANOSECONDS_PER_MILLISECOND)
+
+/* The lease is being broken from the first attempt to open the file on. */
+static uint64_t lease_deadline(void)
 {
-	place_release(walk->named);
-	walk->named = NULL;
+	FILE *file = fopen(LEASE_BREAK_FILE, "re");
+	unsigned int seconds = LEASE_BREAK_SECONDS;
+
+	if (file) {
+		if (fscanf(file, "%u", &seconds) != 1 || seconds > LEASE_BREAK_SECONDS_MAX)
+			seconds = LEASE_BREAK_SECONDS_MAX;
+		fclose(file);
+	}
+	return monotonic_ns() + (seconds + 1) * NANOSECONDS_PER_SECOND;
+}
+
+static bool can_defer(const struct file_walk *walk, const struct found_file *file,
+		      bool in_new_place)
+{
+	if (!file->place || file->deferred || walk->deferred_count == DEFERRED_MAX)
+		return false;
+	if (file->directory && path_node_others_size(file->directory) > DEFERRED_PATHS_SIZE_MAX)
+		return false;
+	return !in_new_place || walk->deferred_places < walk->deferred_places_max;
+}
+
+int file_walk_defer(struct file_walk *walk, const struct found_file *file)
+{
+	size_t count = walk->deferred_count;
+	bool in_new_place = !count || walk->deferred[count - 1].file.place != file->place;
+	struct deferred_file *deferred;
+	int ret;
+
+	if (!can_defer(walk, file, in_new_place))
+		return -EAGAIN;
+	deferred = reallocarray(walk->deferred, count + 1, sizeof(*deferred));
+	if (!deferred)
+		return -ENOMEM;
+	walk->deferred = deferred;
+	deferred += count;
+	ret = found_file_keep(walk, file, &deferred->file);
+	if (ret < 0)
+		return ret;
+	deferred->deadline_ns = lease_deadline();
+	walk->deferred_count++;
+	walk->deferred_places += in_new_place;
+	return 0;
+}
+
+static void wait_for_lease(const struct file_walk *walk, const struct deferred_file *deferred)
+{
+	const struct timespec pause = { .tv_nsec = LEASE_POLL_NS };
+
+	for (;;) {
+		struct stat status;
+		int fd = file_walk_open(walk, &deferred->file, &status);
+
+		if (fd >= 0)
+			close(fd);
+		if (fd != -EAGAIN || monotonic_ns() >= deferred->deadline_ns)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* Returns 1 with a file, or 0 after the last one. */
+static int next_deferred(struct file_walk *walk, struct found_file *ret_file)
+{
+	struct deferred_file *deferred;
+
+	if (walk->deferred_done == walk->deferred_count)
+		return 0;
+	deferred = &walk->deferred[walk->deferred_done++];
+	wait_for_lease(walk, deferred);
+	*ret_file = deferred->file;
+	ret_file->deferred = true;
+	return 1;
+}
+
+/* -- the walk -- */
+
+/* Returns 1, 0 after the last path, or a negative errno. */
+static int next_of_paths(struct file_walk *walk, struct found_file *ret_file)
+{
 	for (;;) {
 		const char *path = NULL;
 		int ret;
 
-		while (walk->depth) {
-			ret = next_entry(walk, ret_file);
-			if (ret)
-				return ret;
-		}
+		while (walk->depth)
+			if (next_entry(walk, ret_file))
+				return 1;
 
 		ret = next_named(walk, &path);
 		if (ret <= 0)
@@ -390,12 +683,24 @@ int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
 	}
 }
 
+int file_walk_next(struct file_walk *walk, struct found_file *ret_file)
+{
+	int ret;
+
+	place_release(walk->named);
+	walk->named = NULL;
+	ret = next_of_paths(walk, ret_file);
+	if (ret > 0)
+		ret_file->argument = current_argument(walk);
+	return ret ? ret : next_deferred(walk, ret_file);
+}
+
 #define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-/* Returns a descriptor, or a negative errno where a closer look is needed to tell why. */
+/* Returns a descriptor, or a negative errno if the caller must find the reason. */
 static int open_trusted(const struct found_file *file, struct stat *ret_status)
 {
-	int fd = open_beneath_at_once(file->place->fd, file->path + file->name_offset, READ_FLAGS);
+	int fd = open_beneath_at_once(file->place->fd, file->name, READ_FLAGS);
 
 	if (fd < 0)
 		return fd;
@@ -405,16 +710,16 @@ static int open_trusted(const struct found_file *file, struct stat *ret_status)
 	return -ENOENT;
 }
 
-/* By its name: what else has that name by now is told by its inode. */
+/* By its name; the inode shows whether another file has that name by now. */
 static int open_by_name(const struct found_file *file, const struct stat *status)
 {
 	struct stat opened;
 	int fd;
 
 	if (file->named)
-		fd = open(file->path, READ_FLAGS);
+		fd = open(file->name, READ_FLAGS);
 	else
-		fd = open_beneath(file->place->fd, file->path + file->name_offset, READ_FLAGS);
+		fd = open_beneath(file->place->fd, file->name, READ_FLAGS);
 	if (fd < 0)
 		return file->named ? -errno : fd;
 	if (fstat(fd, &opened) == 0 && opened.st_dev == status->st_dev &&
@@ -438,8 +743,7 @@ static int open_in_two_steps(const struct file_walk *walk, const struct found_fi
 	int fd;
 
 	if (!file->named)
-		path_fd = found = open_beneath(path_fd, file->path + file->name_offset,
-					       O_PATH | O_CLOEXEC);
+		path_fd = found = open_beneath(path_fd, file->name, O_PATH | O_CLOEXEC);
 	if (path_fd < 0)
 		return path_fd;
 	if (fstat(path_fd, &status))
@@ -478,8 +782,7 @@ static int open_found(const struct file_walk *walk, const struct found_file *fil
 static bool hides_own_file(const struct found_file *file)
 {
 	const int directory = file->place->fd;
-	CLEANUP_CLOSE int fd = openat(directory, file->path + file->name_offset,
-				      O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = openat(directory, file->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
 	return fd >= 0 && is_same_filesystem(directory, fd);
 }
@@ -557,10 +860,10 @@ int found_file_parent(const struct found_file *file, const struct stat *file_sta
 	char *name;
 
 	if (file->named)
-		return parent_of_named(file->path, file_status, ret_parent, ret_name);
+		return parent_of_named(file->name, file_status, ret_parent, ret_name);
 	if (fstat(file->place->fd, &status))
 		return -errno;
-	name = strdup(file->path + file->name_offset);
+	name = strdup(file->name);
 	if (!name)
 		return -ENOMEM;
 
@@ -569,9 +872,10 @@ int found_file_parent(const struct found_file *file, const struct stat *file_sta
 	return 0;
 }
 
-int found_file_keep(const struct found_file *file, struct found_file *ret_kept)
+int found_file_keep(const struct file_walk *walk, const struct found_file *file,
+		    struct found_file *ret_kept)
 {
-	char *path = strdup(file->path);
+	struct path_node *path = path_node_new(walk->options.store, file->directory, file->name);
 
 	if (!path)
 		return -ENOMEM;
@@ -580,11 +884,13 @@ int found_file_keep(const struct found_file *file, struct found_file *ret_kept)
 
 	*ret_kept = *file;
 	ret_kept->path = path;
+	ret_kept->directory = path_node_directory(path);
+	ret_kept->name = path_node_name(path);
 	return 0;
 }
 
 void found_file_drop(struct found_file *kept)
 {
 	place_release(kept->place);
-	free((char *)kept->path);
+	path_node_release(kept->path);
 }

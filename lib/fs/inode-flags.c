@@ -9,9 +9,9 @@
 
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/retry-ioctl.h"
 #include "fs/inode-flags.h"
+#include "sys/cleanup.h"
+#include "sys/retry-ioctl.h"
 
 static const struct {
 	const char *name;
@@ -134,4 +134,20 @@ int inode_flags_of_parents(int fd, uint64_t inode, uint32_t *ret_flags)
 
 	*ret_flags = found;
 	return 0;
+}
+
+/*
+ * The directory may hand its own attributes down, hence both ways. NOCOW and compression exclude
+ * each other, and the kernel does not exchange one for the other in one call.
+ */
+int inode_flags_set_nocow(int fd, bool nocow)
+{
+	unsigned int file_flags = 0;
+	int ret;
+
+	ret = retry_ioctl(fd, FS_IOC_SETFLAGS, &file_flags, sizeof(file_flags));
+	if (ret < 0 || !nocow)
+		return ret;
+	file_flags = FS_NOCOW_FL;
+	return retry_ioctl(fd, FS_IOC_SETFLAGS, &file_flags, sizeof(file_flags));
 }

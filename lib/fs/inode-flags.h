@@ -2,6 +2,7 @@
 #ifndef FASTPATH_INODE_FLAGS_H
 #define FASTPATH_INODE_FLAGS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fs/tree-search.h"
@@ -13,6 +14,9 @@
 #define INODE_NODATASUM (1u << 0)
 #define INODE_NODATACOW (1u << 1)
 #define INODE_PREALLOC (1u << 4)
+#define INODE_IMMUTABLE (1u << 6)
+#define INODE_APPEND (1u << 7)
+#define INODE_COMPRESS (1u << 11)
 
 /*
  * Removes the lowest flag with a name from *INODE_FLAGS. Returns the name, or NULL if no flag with
@@ -46,5 +50,11 @@ int inode_flags_all_of(int fd, uint64_t inode, uint32_t *ret_flags);
  * Rests on the keys (INODE, BTRFS_INODE_REF_KEY, DIRECTORY).
  */
 int inode_flags_of_parents(int fd, uint64_t inode, uint32_t *ret_flags);
+
+/*
+ * Make the new and empty file FD NOCOW or not, regardless of what it inherited from its directory;
+ * it has no other attribute then. Returns 0, or a negative errno. Rests on FS_IOC_SETFLAGS.
+ */
+int inode_flags_set_nocow(int fd, bool nocow);
 
 #endif

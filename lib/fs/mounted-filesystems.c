@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "fs/mounted-filesystems.h"
+#include "sys/cleanup.h"
 
 static int add(struct mounted_filesystems *filesystems, const uint8_t fsid[FSID_SIZE])
 {
@@ -21,7 +21,7 @@ static int add(struct mounted_filesystems *filesystems, const uint8_t fsid[FSID_
 	return 0;
 }
 
-/* Beside the file systems there are directories of other names. */
+/* There are other directories, too. */
 static int read_entries(DIR *entries, struct mounted_filesystems *filesystems)
 {
 	const struct dirent *entry;

@@ -10,17 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 #include <btrfsutil.h>
 
-#include "base/cleanup.h"
-#include "base/open-beneath.h"
-#include "base/open-components.h"
-#include "base/retry-ioctl.h"
 #include "fs/subvolume.h"
+#include "fs/tree-range.h"
 #include "fs/tree-search.h"
+#include "path/open-beneath.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/retry-ioctl.h"
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
@@ -44,6 +46,12 @@ int subvolume_id_of(int fd, uint64_t *ret_subvolid)
 {
 	errno = 0;
 	return subvolume_errno(btrfs_util_subvolume_id_fd(fd, ret_subvolid));
+}
+
+bool is_subvolume_id(uint64_t id)
+{
+	return id == BTRFS_FS_TREE_OBJECTID ||
+	       (id >= BTRFS_FIRST_FREE_OBJECTID && id <= BTRFS_LAST_FREE_OBJECTID);
 }
 
 int subvolume_is_root(int fd)
@@ -75,6 +83,8 @@ static int find_root_item(int fd, uint64_t subvolid, size_t needed,
 		if (item.size < needed)
 			return -EPROTO;
 		memcpy(&root, item.data, item.size < sizeof(root) ? item.size : sizeof(root));
+		if (btrfs_root_last_snapshot(&root) > item.leaf_generation)
+			return -EPROTO;
 		found = true;
 	}
 	if (ret < 0)
@@ -100,6 +110,30 @@ int subvolume_last_snapshot(int fd, uint64_t subvolid, uint64_t *ret_transaction
 	return 0;
 }
 
+int subvolume_is_read_only(int fd)
+{
+	struct btrfs_ioctl_get_subvol_info_args info = { 0 };
+	int ret = retry_ioctl(fd, BTRFS_IOC_GET_SUBVOL_INFO, &info, sizeof(info));
+
+	return ret < 0 ? ret : (info.flags & BTRFS_ROOT_SUBVOL_RDONLY) != 0;
+}
+
+int subvolume_creation_time(int fd, uint64_t *ret_time_ns)
+{
+	struct btrfs_ioctl_get_subvol_info_args info = { 0 };
+	uint64_t time_ns;
+	int ret = retry_ioctl(fd, BTRFS_IOC_GET_SUBVOL_INFO, &info, sizeof(info));
+
+	if (ret < 0)
+		return ret;
+	if (!info.otime.sec ||
+	    __builtin_mul_overflow(info.otime.sec, NANOSECONDS_PER_SECOND, &time_ns) ||
+	    __builtin_add_overflow(time_ns, info.otime.nsec, &time_ns))
+		return -ENODATA;
+	*ret_time_ns = time_ns;
+	return 0;
+}
+
 int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root)
 {
 	const size_t needed = offsetof(struct btrfs_root_item, flags) + sizeof(uint64_t);
@@ -110,7 +144,8 @@ int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root
 	ret = find_root_item(fd, subvolid, needed, &item);
 	if (ret < 0)
 		return ret;
-	root.tree_bytes = btrfs_root_used(&item);
+	if (btrfs_root_used(&item) <= filesystem_size_limit(fd))
+		root.tree_bytes = btrfs_root_used(&item);
 	root.read_only = btrfs_root_flags(&item) & BTRFS_ROOT_SUBVOL_RDONLY;
 	/* A kernel that did not know the rest wrote it last: it is not up to date. */
 	if (item.generation == item.generation_v2) {
@@ -123,7 +158,75 @@ int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root
 	return 0;
 }
 
-int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid)
+struct snapshot_ids {
+	uint8_t of_uuid[SUBVOLUME_UUID_SIZE];
+	uint64_t *ids;
+	size_t count;
+};
+
+static int add_snapshot_id(struct snapshot_ids *snapshots, uint64_t id)
+{
+	size_t count = snapshots->count;
+
+	/* A snapshot has an item for each transaction in which it was made. */
+	if (count && snapshots->ids[count - 1] == id)
+		return 0;
+	/* Grows at 0, 1, 2, 4, 8, … */
+	if (!(count & (count - 1))) {
+		uint64_t *ids = reallocarray(snapshots->ids, count ? 2 * count : 1, sizeof(*ids));
+
+		if (!ids)
+			return -ENOMEM;
+		snapshots->ids = ids;
+	}
+	snapshots->ids[snapshots->count++] = id;
+	return 0;
+}
+
+static int take_snapshot(void *data, const struct tree_item *item)
+{
+	struct snapshot_ids *snapshots = data;
+	struct btrfs_root_item root = { 0 };
+
+	if (item->type != BTRFS_ROOT_ITEM_KEY || !is_subvolume_id(item->objectid) ||
+	    item->size < sizeof(root))
+		return 0;
+	memcpy(&root, item->data, sizeof(root));
+	/* One that was deleted, and is not cleaned up yet, is none that counts. */
+	if (root.generation != root.generation_v2 ||
+	    !(btrfs_root_flags(&root) & BTRFS_ROOT_SUBVOL_RDONLY) ||
+	    memcmp(root.parent_uuid, snapshots->of_uuid, SUBVOLUME_UUID_SIZE) != 0)
+		return 0;
+	return add_snapshot_id(snapshots, item->objectid);
+}
+
+int subvolume_read_only_snapshots(int fd, uint64_t subvolid, uint64_t **ret_ids, size_t *ret_count)
+{
+	static const uint8_t none[SUBVOLUME_UUID_SIZE];
+	const struct tree_key min = { BTRFS_FIRST_FREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
+	const struct tree_key max = { BTRFS_LAST_FREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
+	struct snapshot_ids snapshots = { 0 };
+	struct subvolume_root root;
+	int ret;
+
+	ret = subvolume_root_of(fd, subvolid, &root);
+	if (ret == 0 && memcmp(root.uuid, none, sizeof(none)) != 0) {
+		memcpy(snapshots.of_uuid, root.uuid, sizeof(root.uuid));
+		ret = tree_range_each(fd, BTRFS_ROOT_TREE_OBJECTID, min, max, take_snapshot,
+				      &snapshots);
+	}
+	if (ret < 0) {
+		free(snapshots.ids);
+		return ret;
+	}
+	*ret_ids = snapshots.ids;
+	*ret_count = snapshots.count;
+	return 0;
+}
+
+/* In the items of this TYPE in the UUID tree. */
+static int find_uuid(int fd, uint32_t type, const uint8_t uuid[SUBVOLUME_UUID_SIZE],
+		     uint64_t *ret_subvolid)
 {
 	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
 	uint64_t halves[2], subvolid;
@@ -131,8 +234,8 @@ int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_
 	int ret;
 
 	memcpy(halves, uuid, sizeof(halves));
-	ret = tree_search_new(&search, fd, BTRFS_UUID_TREE_OBJECTID, le64toh(halves[0]),
-			      BTRFS_UUID_KEY_SUBVOL, le64toh(halves[1]), le64toh(halves[1]));
+	ret = tree_search_new(&search, fd, BTRFS_UUID_TREE_OBJECTID, le64toh(halves[0]), type,
+			      le64toh(halves[1]), le64toh(halves[1]));
 	if (ret < 0)
 		return ret;
 	ret = tree_search_next(search, &item);
@@ -144,6 +247,16 @@ int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_
 	memcpy(&subvolid, item.data, sizeof(subvolid));
 	*ret_subvolid = le64toh(subvolid);
 	return 0;
+}
+
+int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid)
+{
+	return find_uuid(fd, BTRFS_UUID_KEY_SUBVOL, uuid, ret_subvolid);
+}
+
+int subvolume_find_received(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid)
+{
+	return find_uuid(fd, BTRFS_UUID_KEY_RECEIVED_SUBVOL, uuid, ret_subvolid);
 }
 
 /* More than anybody takes snapshots of snapshots; UUIDs that go round in a circle end here, too. */
@@ -206,23 +319,136 @@ int subvolumes_are_related(int fd, uint64_t a, uint64_t b)
 	return 0;
 }
 
-int subvolume_path(int fd, uint64_t subvolid, char **ret_path)
+/* -- the path of a subvolume -- */
+
+/* Nobody nests subvolumes that deep. */
+#define LEVELS_MAX 256
+
+/* Where a subvolume is: its name in a directory of its parent. */
+struct place {
+	uint64_t parent;
+	uint64_t directory;
+	char name[BTRFS_NAME_LEN + 1];
+};
+
+/* No kernel writes such a name, and a path with it would lead elsewhere. */
+static bool is_valid_name(const char *name, size_t length)
 {
-	char *path;
+	return strnlen(name, length) == length && !memchr(name, '/', length) &&
+	       strcmp(name, "") != 0 && !is_dot_dotdot(name);
+}
+
+static int parse_place(const struct tree_item *item, struct place *ret_place)
+{
+	struct place place = { .parent = item->offset };
+	struct btrfs_root_ref ref;
+	size_t length;
+
+	if (item->size < sizeof(ref))
+		return -EPROTO;
+	memcpy(&ref, item->data, sizeof(ref));
+	length = le16toh(ref.name_len);
+	if (length > BTRFS_NAME_LEN || length > item->size - sizeof(ref))
+		return -EPROTO;
+	place.directory = le64toh(ref.dirid);
+	memcpy(place.name, (const char *)item->data + sizeof(ref), length);
+	if (!is_valid_name(place.name, length))
+		return -EPROTO;
+
+	*ret_place = place;
+	return 0;
+}
+
+static int find_place(int fd, uint64_t subvolid, struct place *ret_place)
+{
+	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
+	struct tree_item item;
 	int ret;
 
-	errno = 0;
-	ret = subvolume_errno(btrfs_util_subvolume_path_fd(fd, subvolid, &path));
+	ret = tree_search_new(&search, fd, BTRFS_ROOT_TREE_OBJECTID, subvolid,
+			      BTRFS_ROOT_BACKREF_KEY, 0, UINT64_MAX);
+	if (ret < 0)
+		return ret;
+	ret = tree_search_next(search, &item);
+	if (ret <= 0)
+		return ret < 0 ? ret : -ENOENT;
+	return parse_place(&item, ret_place);
+}
+
+/* Puts the path of PLACE in its parent, with a "/" unless it is the last part, before *PATH. */
+static int prepend(int fd, const struct place *place, char **path)
+{
+	struct btrfs_ioctl_ino_lookup_args directory = {
+		.treeid = place->parent,
+		.objectid = place->directory,
+	};
+	char *longer;
+	int ret;
+
+	/* It ends with a "/", and is empty for the root. */
+	ret = retry_ioctl(fd, BTRFS_IOC_INO_LOOKUP, &directory,
+			  offsetof(struct btrfs_ioctl_ino_lookup_args, name));
+	if (ret < 0)
+		return ret;
+	if (strnlen(directory.name, sizeof(directory.name)) == sizeof(directory.name))
+		return -EPROTO;
+	if (asprintf(&longer, "%s%s%s%s", directory.name, place->name, **path ? "/" : "", *path) <
+	    0)
+		return -ENOMEM;
+	free(*path);
+	*path = longer;
+	return 0;
+}
+
+static bool is_among(const uint64_t *subvolids, size_t count, uint64_t subvolid)
+{
+	for (size_t i = 0; i < count; i++)
+		if (subvolids[i] == subvolid)
+			return true;
+	return false;
+}
+
+/* What is on the way to the top level, the last part first. */
+static int prepend_levels(int fd, uint64_t subvolid, char **path)
+{
+	uint64_t seen[LEVELS_MAX];
+	size_t levels = 0;
+
+	while (subvolid != BTRFS_FS_TREE_OBJECTID) {
+		struct place place;
+		int ret;
+
+		if (is_among(seen, levels, subvolid))
+			return -ELOOP;
+		if (levels == LEVELS_MAX)
+			return -ENAMETOOLONG;
+		seen[levels++] = subvolid;
+		ret = find_place(fd, subvolid, &place);
+		if (ret == 0)
+			ret = prepend(fd, &place, path);
+		if (ret < 0)
+			return ret;
+		subvolid = place.parent;
+	}
+	return 0;
+}
+
+int subvolume_path(int fd, uint64_t subvolid, char **ret_path)
+{
+	CLEANUP_FREE char *path = strdup("");
+	int ret = path ? prepend_levels(fd, subvolid, &path) : -ENOMEM;
+
 	if (ret < 0)
 		return ret;
 	if (!*path) {
 		free(path);
 		path = strdup("/");
-		if (!path)
-			return -ENOMEM;
 	}
+	if (!path)
+		return -ENOMEM;
 
 	*ret_path = path;
+	path = NULL;
 	return 0;
 }
 

@@ -7,8 +7,8 @@
 
 #include <btrfs/ioctl.h>
 
-#include "base/retry-ioctl.h"
 #include "fs/tree-batch.h"
+#include "sys/retry-ioctl.h"
 
 struct tree_batch {
 	size_t room;

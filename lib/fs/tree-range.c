@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fs/tree-range.h"
+#include "sys/cleanup.h"
 
 /* No item is larger than the largest node size, so one always fits. */
 #define ROOM (64 * 1024)
@@ -105,4 +106,23 @@ int tree_range_next(struct tree_range *range, struct tree_item *ret_item)
 	range->end = tree_key_compare(&range->min, &range->max) >= 0 || !step(&range->min);
 	*ret_item = item;
 	return 1;
+}
+
+int tree_range_each(int fd, uint64_t tree_id, struct tree_key min, struct tree_key max,
+		    int (*take)(void *data, const struct tree_item *item), void *data)
+{
+	CLEANUP(tree_range_freep) struct tree_range *range = NULL;
+	struct tree_item item;
+	int ret;
+
+	ret = tree_range_new(&range);
+	if (ret < 0)
+		return ret;
+	tree_range_start(range, fd, tree_id, min, max);
+	while ((ret = tree_range_next(range, &item)) > 0) {
+		ret = take(data, &item);
+		if (ret < 0)
+			return ret;
+	}
+	return ret;
 }

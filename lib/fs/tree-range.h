@@ -28,4 +28,11 @@ void tree_range_start(struct tree_range *range, int fd, uint64_t tree_id, struct
  */
 int tree_range_next(struct tree_range *range, struct tree_item *ret_item);
 
+/*
+ * Passes each item from MIN to MAX in tree TREE_ID to TAKE, until it returns a negative errno.
+ * Returns 0, what TAKE returned, -ENOMEM, or a negative errno as tree_search_next().
+ */
+int tree_range_each(int fd, uint64_t tree_id, struct tree_key min, struct tree_key max,
+		    int (*take)(void *data, const struct tree_item *item), void *data);
+
 #endif

@@ -8,8 +8,8 @@
 
 #include <btrfs/ioctl.h>
 
-#include "base/retry-ioctl.h"
 #include "fs/tree-search.h"
+#include "sys/retry-ioctl.h"
 
 /* No item is larger than the largest node size, so one always fits. */
 #define ANSWER_SIZE (64 * 1024)

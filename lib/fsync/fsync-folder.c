@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,10 +13,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/inode-identity.h"
 #include "fsync/fsync-folder.h"
+#include "path/inode-identity.h"
+#include "path/open-beneath.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
 
 #define MARK "btrfs-fastpath.log-stats"
 #define MARK_SIZE 64
@@ -26,7 +26,7 @@
 /* Of 2^32 names the next one is free; and nobody renames a folder so many times in a row. */
 #define ATTEMPTS 64
 
-static int make_directory(struct fsync_folder *folder)
+static int make_fsync_directory(struct fsync_folder *folder)
 {
 	for (int i = 0; i < ATTEMPTS; i++) {
 		int ret = random_name(folder->name, sizeof(folder->name), FSYNC_FOLDER_PREFIX);
@@ -77,7 +77,7 @@ static int expect_empty(int fd)
 	if (!entries)
 		return -errno;
 	while (errno = 0, (entry = readdir(entries)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+		if (!is_dot_dotdot(entry->d_name))
 			return -EEXIST;
 	return -errno;
 }
@@ -101,7 +101,7 @@ static int expect_new(struct fsync_folder *folder)
 
 /* -- the mark -- */
 
-/* What is "user." may be set by whoever may write there, and root's folders stand anywhere. */
+/* Attributes in "user." can be set by anybody who may write there, and root's folders can be anywhere. */
 static const char *mark_name(void)
 {
 	return geteuid() == 0 ? "trusted." MARK : "user." MARK;
@@ -137,7 +137,7 @@ static int mark(struct fsync_folder *folder)
 	return errno == EPERM && geteuid() == 0 ? 0 : -errno;
 }
 
-static bool is_marked(int fd)
+static bool has_folder_mark(int fd)
 {
 	char expected[MARK_SIZE], found[MARK_SIZE];
 	ssize_t size = fgetxattr(fd, mark_name(), found, sizeof(found));
@@ -167,7 +167,7 @@ static bool is_gone(const struct fsync_folder *folder)
  * Between the look and the removal another empty directory can be put in its place, but only by
  * those who may rename both, and so may remove both themselves.
  */
-static int remove_from(const struct fsync_folder *folder, int parent_fd, const char *name)
+static int remove_named(const struct fsync_folder *folder, int parent_fd, const char *name)
 {
 	struct stat own, found;
 
@@ -192,7 +192,7 @@ static int remove_moved(const struct fsync_folder *folder)
 
 		if (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN)
 			continue;
-		ret = remove_from(folder, dirfd(entries), entry->d_name);
+		ret = remove_named(folder, dirfd(entries), entry->d_name);
 		if (ret != -ENOENT)
 			return ret;
 	}
@@ -206,7 +206,7 @@ static int remove_directory(const struct fsync_folder *folder)
 	for (int i = 0; i < ATTEMPTS && ret == -ENOENT; i++) {
 		if (is_gone(folder))
 			return 0;
-		ret = remove_from(folder, folder->parent_fd, folder->name);
+		ret = remove_named(folder, folder->parent_fd, folder->name);
 		if (ret == -ENOENT)
 			ret = remove_moved(folder);
 	}
@@ -230,7 +230,7 @@ int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
 
 	if (ret_left)
 		*ret_left = '\0';
-	ret = make_directory(&folder);
+	ret = make_fsync_directory(&folder);
 	if (ret < 0)
 		return ret;
 	ret = expect_new(&folder);
@@ -247,27 +247,56 @@ int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
 	return ret;
 }
 
+/* Returns a descriptor or a negative errno. */
+static int make_fsync_file(struct fsync_folder *folder, const char *name)
+{
+	int fd;
+
+	do {
+		fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	} while (fd < 0 && errno == EINTR);
+	if (fd < 0)
+		return -errno;
+	folder->file_count++;
+	return fd;
+}
+
 int fsync_folder_add(struct fsync_folder *folder)
 {
 	char name[FILE_NAME_SIZE];
 	int fd;
 
 	snprintf(name, sizeof(name), FILE_PREFIX "%" PRIu64, folder->file_count + 1);
-	do {
-		fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	} while (fd < 0 && errno == EINTR);
+	fd = make_fsync_file(folder, name);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	close(fd);
-	folder->file_count++;
+	return 0;
+}
+
+int fsync_folder_make_data(struct fsync_folder *folder, const char *name)
+{
+	return make_fsync_file(folder, name);
+}
+
+int fsync_folder_replace_data(struct fsync_folder *folder)
+{
+	if (renameat(folder->fd, FSYNC_NEW_DATA_NAME, folder->fd, FSYNC_DATA_NAME) < 0)
+		return -errno;
+	folder->file_count = 1;
 	return 0;
 }
 
 int fsync_folder_sync(struct fsync_folder *folder, uint64_t *ret_nanoseconds)
 {
+	return fsync_timed(folder->fd, ret_nanoseconds);
+}
+
+int fsync_timed(int fd, uint64_t *ret_nanoseconds)
+{
 	uint64_t start = monotonic_ns();
 
-	while (fsync(folder->fd) < 0)
+	while (fsync(fd) < 0)
 		if (errno != EINTR)
 			return -errno;
 	*ret_nanoseconds = monotonic_ns() - start;
@@ -279,19 +308,30 @@ int fsync_folder_touch(struct fsync_folder *folder)
 	return futimens(folder->fd, NULL) < 0 ? -errno : 0;
 }
 
-/* Whether it is an empty regular file with one of our names. */
-static bool is_ours(struct fsync_folder *folder, const char *name)
+static bool is_data_name(const char *name)
+{
+	return strcmp(name, FSYNC_DATA_NAME) == 0 || strcmp(name, FSYNC_NEW_DATA_NAME) == 0;
+}
+
+static bool is_file_name(const char *name)
 {
 	const char *digits = name + strlen(FILE_PREFIX);
-	struct stat status;
 
 	if (strncmp(name, FILE_PREFIX, strlen(FILE_PREFIX)) != 0 || !*digits)
 		return false;
-	for (; *digits; digits++)
-		if (!isdigit((unsigned char)*digits))
-			return false;
+	return strspn(digits, "0123456789") == strlen(digits);
+}
+
+/* Whether it is a regular file with one of our names, and empty unless it is one of data. */
+static bool is_ours(struct fsync_folder *folder, const char *name)
+{
+	bool may_have_data = is_data_name(name);
+	struct stat status;
+
+	if (!may_have_data && !is_file_name(name))
+		return false;
 	return fstatat(folder->fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(status.st_mode) && !status.st_size;
+	       S_ISREG(status.st_mode) && (may_have_data || !status.st_size);
 }
 
 int fsync_folder_remove_next(struct fsync_folder *folder)
@@ -330,7 +370,7 @@ void fsync_folder_close(struct fsync_folder *folder)
 }
 
 /* Opens the folder NAME if it can be one of this user's. */
-static bool open_found(int parent_fd, const char *name, struct fsync_folder *folder)
+static bool open_named_folder(int parent_fd, const char *name, struct fsync_folder *folder)
 {
 	*folder = (struct fsync_folder){ .parent_fd = parent_fd, .fd = -1 };
 	if (strncmp(name, FSYNC_FOLDER_PREFIX, strlen(FSYNC_FOLDER_PREFIX)) != 0 ||
@@ -343,11 +383,11 @@ static bool open_found(int parent_fd, const char *name, struct fsync_folder *fol
 	return false;
 }
 
-/* Tells FOUND of FOLDER, unless it is in use and may be anybody's, as one just being made. */
-static int tell_of(struct fsync_folder *folder, fsync_folder_found *found, void *data)
+/* Calls FOUND for FOLDER, unless it is in use and has no mark, such as one that is being made. */
+static int report_folder(struct fsync_folder *folder, fsync_folder_found *found, void *data)
 {
 	bool is_free = flock(folder->fd, LOCK_EX | LOCK_NB) == 0;
-	bool certain = is_private(folder->fd) && is_marked(folder->fd);
+	bool certain = is_private(folder->fd) && has_folder_mark(folder->fd);
 
 	if (is_free)
 		return found(data, folder, certain ? FSYNC_FOLDER_LEFT : FSYNC_FOLDER_DOUBTFUL);
@@ -365,9 +405,9 @@ int fsync_folder_each_left(int parent_fd, fsync_folder_found *found, void *data)
 	while (ret >= 0 && (errno = 0, entry = readdir(entries))) {
 		struct fsync_folder folder;
 
-		if (!open_found(parent_fd, entry->d_name, &folder))
+		if (!open_named_folder(parent_fd, entry->d_name, &folder))
 			continue;
-		ret = tell_of(&folder, found, data);
+		ret = report_folder(&folder, found, data);
 		fsync_folder_close(&folder);
 	}
 	return ret < 0 ? ret : -errno;

@@ -6,19 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/random-name.h"
+#include "path/temporary-file.h"
 
 #define FSYNC_FOLDER_PREFIX "btrfs-fastpath-log-stats."
 #define FSYNC_FOLDER_NAME_SIZE RANDOM_NAME_SIZE(FSYNC_FOLDER_PREFIX)
 
 /*
- * A temporary folder to which empty files are added, with an fsync of the folder now and then.
+ * A temporary folder to which empty files are added, or in which a file is written, with an fsync now
+ * and then.
  *
  * While it is in use it is locked (flock). After the locking it gets an extended attribute with its
  * inode number. So a folder of mode 0700 that has the attribute and no lock belongs to a program
  * that was killed. Only root can set the attribute that root uses. Root in a user namespace cannot
  * set it, and makes folders that cannot be recognized later. The only files that are removed are
- * empty regular files with the names used here, and then the folder if it is empty. All accesses
+ * regular files with the names used here, empty but for those of data, and then the folder if it is
+ * empty. All accesses
  * are by descriptor, and no link is followed.
  */
 struct fsync_folder {
@@ -46,6 +48,22 @@ int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
 
 /* Adds an empty file. Returns 0, or a negative errno as open(2). */
 int fsync_folder_add(struct fsync_folder *folder);
+
+/*
+ * The names of files with data: a workload replaces the first one by the second one, or has
+ * only the first one.
+ */
+#define FSYNC_DATA_NAME "data"
+#define FSYNC_NEW_DATA_NAME "data.new"
+
+/* Makes the empty file NAME, one of these. Returns a descriptor, or a negative errno as open(2). */
+int fsync_folder_make_data(struct fsync_folder *folder, const char *name);
+
+/* Renames the second one over the first one. Returns 0 or a negative errno as rename(2). */
+int fsync_folder_replace_data(struct fsync_folder *folder);
+
+/* Fsyncs FD. Returns 0 with the time that the fsync took, or a negative errno. */
+int fsync_timed(int fd, uint64_t *ret_nanoseconds);
 
 /* Fsyncs the folder itself. Returns 0 with the time that the fsync took, or a negative errno. */
 int fsync_folder_sync(struct fsync_folder *folder, uint64_t *ret_nanoseconds);

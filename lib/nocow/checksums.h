@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/byte-range.h"
+#include "num/byte-range.h"
 
 struct checksum_search;
 

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/saturating-add.h"
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
 #include "fs/extent-item.h"
 #include "fs/inode-flags.h"
 #include "fs/subvolume.h"
 #include "nocow/checksums.h"
 #include "nocow/nocow.h"
+#include "num/saturating.h"
 
 static const struct {
 	const char *name;
@@ -20,6 +23,7 @@ static const struct {
 	[NOCOW_REASON_NO_FLAG] = { "no_flag", NOCOW_COPIED },
 	[NOCOW_REASON_GENERATION] = { "generation", NOCOW_COPIED },
 	[NOCOW_REASON_COMPRESSED] = { "compressed", NOCOW_COPIED },
+	[NOCOW_REASON_READ_ONLY] = { "read_only", NOCOW_COPIED },
 	[NOCOW_REASON_SHARED] = { "shared", NOCOW_COPIED },
 	[NOCOW_REASON_CHECKSUMS] = { "checksums", NOCOW_COPIED },
 	[NOCOW_REASON_HOLE] = { "hole", NOCOW_NEW },
@@ -49,6 +53,8 @@ struct nocow_iter {
 	struct mapped_extent extent;
 	bool mapped_ended;
 	uint64_t extent_count;
+	uint64_t doubtful_count;
+	bool has_searched;
 	struct file_extent_iter *items;
 	/* the first item that ends behind the position, where ITEMS is set and has one */
 	struct file_extent item;
@@ -76,6 +82,11 @@ static bool is_nodatacow(const struct nocow_file *file)
 	return file->inode_flags & INODE_NODATACOW;
 }
 
+static bool is_unwritable(const struct nocow_file *file, const struct file_extent *item)
+{
+	return unwritable_chunks_contain(file->unwritable, item->disk_bytenr);
+}
+
 enum nocow_reason nocow_reason_of_item(const struct nocow_file *file,
 				       const struct file_extent *item, bool shared)
 {
@@ -89,6 +100,8 @@ enum nocow_reason nocow_reason_of_item(const struct nocow_file *file,
 		return NOCOW_REASON_GENERATION;
 	if (item->is_compressed || item->is_encoded)
 		return NOCOW_REASON_COMPRESSED;
+	if (is_unwritable(file, item))
+		return NOCOW_REASON_READ_ONLY;
 	if (shared)
 		return NOCOW_REASON_SHARED;
 	if (!item->is_prealloc)
@@ -115,7 +128,7 @@ enum nocow_reason nocow_reason_of_mapped(const struct nocow_file *file,
 		return NOCOW_REASON_NO_FLAG;
 	if (extent->flags & FIEMAP_EXTENT_ENCODED)
 		return NOCOW_REASON_COMPRESSED;
-	if (extent->flags & FIEMAP_EXTENT_SHARED)
+	if (extent->flags & FIEMAP_EXTENT_SHARED && !file->is_moving)
 		return NOCOW_REASON_SHARED;
 	return NOCOW_REASON_UNKNOWN;
 }
@@ -177,6 +190,8 @@ int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
 	iter->extent = (struct mapped_extent){ 0 };
 	iter->mapped_ended = false;
 	iter->extent_count = 0;
+	iter->doubtful_count = 0;
+	iter->has_searched = false;
 	iter->compared_root = 0;
 	iter->item = (struct file_extent){ 0 };
 	iter->items_ended = false;
@@ -233,16 +248,46 @@ static struct extent_ref own_ref(const struct nocow_iter *iter, const struct fil
 	};
 }
 
+/*
+ * Looks up the extent of ITEM. Returns 1 with *RET_EXTENT if it may have other references, 0 if it has
+ * none or is not in the tree yet, when FIEMAP decides, or a negative errno.
+ */
+static int find_shared(struct nocow_iter *iter, const struct file_extent *item,
+		       struct extent_item *ret_extent)
+{
+	const struct extent_ref own = own_ref(iter, item);
+	int ret = extent_lookup_find(iter->extents, item->disk_bytenr, ret_extent);
+
+	return ret <= 0 ? ret : !extent_item_belongs_to(ret_extent, &own);
+}
+
 /* Whether anybody else refers to the extent of ITEM. Returns 1, 0, or a negative errno. */
 static int is_shared(struct nocow_iter *iter, const struct file_extent *item)
 {
+	struct extent_item extent;
+
+	return find_shared(iter, item, &extent);
+}
+
+/*
+ * Whether a relocation's copy is among the owners of ITEM's extent, or was when FIEMAP looked. Returns
+ * 1, 0, or a negative errno.
+ */
+static int has_copy(struct nocow_iter *iter, const struct file_extent *item)
+{
 	const struct extent_ref own = own_ref(iter, item);
 	struct extent_item extent;
+	struct extent_ref ref;
+	size_t position = 0;
 	int ret;
 
 	ret = extent_lookup_find(iter->extents, item->disk_bytenr, &extent);
-	/* One that is not in the tree yet is as FIEMAP said. */
-	return ret <= 0 ? ret : !extent_item_belongs_to(&extent, &own);
+	if (ret <= 0 || extent_item_belongs_to(&extent, &own))
+		return ret;
+	while (extent_item_next_ref(&extent, &position, &ref) > 0)
+		if (ref.root == BTRFS_DATA_RELOC_TREE_OBJECTID)
+			return 1;
+	return 0;
 }
 
 /* Whether subvolume ROOT and the file's come from one another. Returns 1, 0, or a negative errno. */
@@ -267,7 +312,7 @@ static int is_related(struct nocow_iter *iter, uint64_t root)
 
 /*
  * Whether the extent of ITEM, which is in a snapshot, has an owner that is not this file in a
- * snapshot. Returns 1, 0 also if its item does not tell, or a negative errno.
+ * snapshot. Returns 1, 0 also if its item does not say, or a negative errno.
  */
 static int is_shared_beside_snapshots(struct nocow_iter *iter, const struct file_extent *item)
 {
@@ -275,9 +320,8 @@ static int is_shared_beside_snapshots(struct nocow_iter *iter, const struct file
 	struct extent_item extent;
 	struct extent_ref ref;
 	size_t position = 0;
-	int ret;
+	int ret = find_shared(iter, item, &extent);
 
-	ret = extent_lookup_find(iter->extents, item->disk_bytenr, &extent);
 	if (ret <= 0)
 		return ret;
 	while (extent_item_next_ref(&extent, &position, &ref) > 0) {
@@ -296,6 +340,8 @@ static int find_more_reasons(struct nocow_iter *iter, struct piece *piece)
 	const struct file_extent *item = &iter->item;
 	int ret;
 
+	if (piece->reason != NOCOW_REASON_NO_FLAG && is_unwritable(&iter->file, item))
+		piece->more_reasons |= NOCOW_REASON_BIT(NOCOW_REASON_READ_ONLY);
 	if (piece->reason == NOCOW_REASON_GENERATION) {
 		if (item->is_encoded || item->is_compressed)
 			piece->more_reasons |= NOCOW_REASON_BIT(NOCOW_REASON_COMPRESSED);
@@ -307,6 +353,20 @@ static int find_more_reasons(struct nocow_iter *iter, struct piece *piece)
 	}
 	if (ret > 0)
 		piece->more_reasons |= NOCOW_REASON_BIT(NOCOW_REASON_SHARED);
+	return ret < 0 ? ret : 0;
+}
+
+static int count_doubt(struct nocow_iter *iter, const struct piece *piece)
+{
+	const uint32_t shared = NOCOW_REASON_BIT(NOCOW_REASON_SHARED);
+	int ret;
+
+	if (!iter->file.may_have_copies ||
+	    !((NOCOW_REASON_BIT(piece->reason) | piece->more_reasons) & shared))
+		return 0;
+	ret = has_copy(iter, &iter->item);
+	if (ret > 0)
+		iter->doubtful_count++;
 	return ret < 0 ? ret : 0;
 }
 
@@ -334,6 +394,8 @@ static int set_piece(struct nocow_iter *iter)
 			piece.reason = NOCOW_REASON_SHARED;
 	}
 	ret = find_more_reasons(iter, &piece);
+	if (ret == 0)
+		ret = count_doubt(iter, &piece);
 	if (ret < 0)
 		return ret;
 	/* The bytes of a compressed extent have no address of their own. */
@@ -366,6 +428,7 @@ static int search_piece(struct nocow_iter *iter)
 
 	if (ret < 0)
 		return ret;
+	iter->has_searched = true;
 	if (!iter->items_ended && iter->item.offset <= iter->position)
 		return set_piece(iter);
 	set_unknown_piece(iter);
@@ -398,8 +461,12 @@ static int next_piece(struct nocow_iter *iter)
 		.bytenr = extent->bytenr,
 		.reason = nocow_reason_of_mapped(&iter->file, extent),
 	};
-	if (iter->piece.reason == NOCOW_REASON_COMPRESSED && extent->flags & FIEMAP_EXTENT_SHARED)
+	if (!(extent->flags & FIEMAP_EXTENT_SHARED) || iter->file.is_moving)
+		return 0;
+	if (iter->piece.reason == NOCOW_REASON_COMPRESSED)
 		iter->piece.more_reasons = NOCOW_REASON_BIT(NOCOW_REASON_SHARED);
+	if (iter->piece.more_reasons || iter->piece.reason == NOCOW_REASON_SHARED)
+		iter->doubtful_count++;
 	return 0;
 }
 
@@ -499,6 +566,16 @@ int nocow_iter_next(struct nocow_iter *iter, struct nocow_range *ret_range)
 uint64_t nocow_iter_extent_count(const struct nocow_iter *iter)
 {
 	return iter->extent_count;
+}
+
+uint64_t nocow_iter_doubtful_count(const struct nocow_iter *iter)
+{
+	return iter->doubtful_count;
+}
+
+bool nocow_iter_has_searched(const struct nocow_iter *iter)
+{
+	return iter->has_searched;
 }
 
 void nocow_sums_add_range(struct nocow_sums *sums, const struct nocow_range *range)

@@ -7,6 +7,7 @@
 
 #include "fs/fiemap.h"
 #include "fs/file-extent.h"
+#include "fs/unwritable-chunks.h"
 
 /* Where the next write to a range of a file goes. */
 enum nocow_fate {
@@ -31,6 +32,8 @@ enum nocow_reason {
 	NOCOW_REASON_GENERATION,
 	/* copied: compressed, or encoded in another way */
 	NOCOW_REASON_COMPRESSED,
+	/* copied: the chunk is on a device that is not writable, such as a seed device */
+	NOCOW_REASON_READ_ONLY,
 	/* copied: another file, or another place in this file, refers to the extent */
 	NOCOW_REASON_SHARED,
 	/* copied: the range has checksums, which would become wrong */
@@ -87,13 +90,19 @@ struct nocow_file {
 	uint64_t subvolid;
 	/* transaction of the subvolume's last snapshot */
 	uint64_t last_snapshot;
+	/* of the file system; NULL: there are none */
+	const struct unwritable_chunks *unwritable;
+	/* a relocation may have copies, which are no other owners */
+	bool may_have_copies;
+	/* extents are being moved: what other trees and FIEMAP say of sharing is not known to be right */
+	bool is_moving;
 };
 
 /*
  * The kernel's decision about a write to ITEM, from the item alone. SHARED is the flag in FIEMAP.
  * NOCOW_REASON_PREALLOC, NOCOW_REASON_NODATACOW and NOCOW_REASON_DIRECT_ONLY are correct unless the
  * extent is shared or has checksums.
- * Rests on can_nocow_file_extent() and should_nocow() (fs/btrfs/inode.c).
+ * Rests on can_nocow_file_extent(), btrfs_extent_readonly() and should_nocow() (fs/btrfs/inode.c).
  */
 enum nocow_reason nocow_reason_of_item(const struct nocow_file *file,
 				       const struct file_extent *item, bool shared);
@@ -142,6 +151,15 @@ int nocow_iter_next(struct nocow_iter *iter, struct nocow_range *ret_range);
 
 /* The number of extents in FIEMAP that nocow_iter_next() has met since nocow_iter_start(). */
 uint64_t nocow_iter_extent_count(const struct nocow_iter *iter);
+
+/*
+ * The number of ranges for which a relocation's copy can have been taken for another owner. Without
+ * SEARCHABLE these are all that FIEMAP marks as shared; else copies are looked for with MAY_HAVE_COPIES.
+ */
+uint64_t nocow_iter_doubtful_count(const struct nocow_iter *iter);
+
+/* Whether other trees were searched for the addresses of extents since nocow_iter_start(). */
+bool nocow_iter_has_searched(const struct nocow_iter *iter);
 
 /* The sums over the ranges of one or several files. */
 struct nocow_sums {

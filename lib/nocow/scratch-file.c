@@ -8,33 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <linux/fs.h>
-
-#include "base/cleanup.h"
-#include "base/retry-ioctl.h"
-#include "base/write-at.h"
 #include "fs/filesystem.h"
+#include "fs/inode-flags.h"
 #include "nocow/scratch-file.h"
-
-/*
- * The directory may hand its own attributes down, hence both ways. NOCOW and compression exclude
- * each other, and the kernel does not exchange one for the other in one call.
- */
-static int set_nocow(int fd, bool nocow)
-{
-	unsigned int flags = 0;
-	int ret;
-
-	ret = retry_ioctl(fd, FS_IOC_GETFLAGS, &flags, 0);
-	if (ret < 0)
-		return ret;
-	flags &= ~(FS_NOCOW_FL | FS_COMPR_FL | FS_NOCOMP_FL);
-	ret = retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
-	if (ret < 0 || !nocow)
-		return ret;
-	flags |= FS_NOCOW_FL;
-	return retry_ioctl(fd, FS_IOC_SETFLAGS, &flags, sizeof(flags));
-}
+#include "path/temporary-file.h"
+#include "sys/cleanup.h"
 
 static int write_all(int fd, uint64_t size)
 {
@@ -56,7 +34,7 @@ int scratch_file_fill(int fd, enum scratch_kind kind, uint64_t size)
 {
 	int ret;
 
-	ret = set_nocow(fd, kind == SCRATCH_NOCOW);
+	ret = inode_flags_set_nocow(fd, kind == SCRATCH_NOCOW);
 	if (ret < 0)
 		return ret;
 	while (fallocate(fd, 0, 0, size) < 0)

@@ -12,11 +12,11 @@
 
 #include <json-c/json.h>
 
-#include "base/child-process.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/write-at.h"
 #include "nocow/write-exercise.h"
+#include "path/temporary-file.h"
+#include "sys/child-process.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
 
 #define WRITE_LENGTH_MAX (16 * EXERCISE_BLOCK)
 #define FIO_OUTPUT (256 * 1024)

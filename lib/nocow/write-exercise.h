@@ -60,7 +60,7 @@ struct write_verdict {
 	uint64_t moved_bytes;
 	/* the bytes that were predicted to keep their address */
 	uint64_t predicted_bytes;
-	/* the number of writes of which all blocks kept their address, and of those predicted to */
+	/* the number of writes that kept the address of all blocks, and of those predicted to */
 	bool writes_known;
 	uint64_t proved_writes;
 	uint64_t predicted_writes;

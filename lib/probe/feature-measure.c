@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/min-cpu-time.h"
-#include "base/mul-div.h"
+#include "num/saturating.h"
 #include "probe/feature-measure.h"
 #include "probe/probe-folder.h"
 #include "probe/probe-image.h"
+#include "sys/min-cpu-time.h"
 
 /* A tick is 1 ms at least. */
 #define COARSEST_STEP_NS 100000
@@ -117,7 +117,7 @@ static int run_in_folder(const struct feature_probe *probe, int directory_fd,
 	removed = probe_folder_remove(&folder);
 	if (ret < 0 || removed == 0)
 		return ret;
-	failure->step = "cannot remove the folder that was made";
+	failure->step = "cannot remove the temporary folder";
 	return removed;
 }
 

@@ -18,15 +18,15 @@ struct feature_probe {
 	/* a text that says what is compared */
 	const char *what;
 	/* bounds of the cost in percent of the reference; a cost between them is unclear */
-	unsigned int present_below;
-	unsigned int absent_above;
+	uint64_t present_below;
+	uint64_t absent_above;
 	/*
-	 * A second comparison, in the same unit, which tells what is improved from what is only
-	 * present; NULL where none does. Below the bound the feature is improved.
+	 * A second comparison, in the same unit, which distinguishes "improved" from
+	 * "present"; NULL if there is none. Below the bound the feature is improved.
 	 */
 	feature_probe_run *run_improved;
 	const char *what_improved;
-	unsigned int improved_below;
+	uint64_t improved_below;
 };
 
 /* What a feature's comparisons gave. */
@@ -47,7 +47,7 @@ bool feature_probe_needs_root(const struct feature_probe *probe);
 /*
  * Measure by PROBE on the file system of DIRECTORY_FD, on btrfs. The directory can belong to any
  * user. Root measures in an image there that has no name (probe-image.h), other users in a folder
- * that only they can enter (probe-folder.h). If root cannot make an image it also uses a folder,
+ * that only they can enter (probe-folder.h). If root cannot create an image it also uses a folder,
  * but only in a directory in which no other user can replace the folder.
  * Returns 0, -EINTR after a signal that INTERRUPTS holds, -EPERM if the probe needs an image and
  * the user is not root, or a negative errno as probe_image_new() and probe_folder_new().

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/interrupts.h"
+#include "sys/interrupts.h"
 
 /* A cost that the feature lowers, and a reference that it does not change, in the same unit. */
 struct feature_cost {
@@ -19,7 +19,7 @@ struct feature_cost {
 struct probe_failure {
 	/* "cannot mount the image"; NULL: the run itself */
 	const char *step;
-	/* what to tell of it, unescaped, such as the message of another program; or "" */
+	/* what to report about it, unescaped, such as the message of another program; or "" */
 	char said[PROBE_SAID_SIZE];
 };
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "probe/feature-status.h"
+#include "sys/cleanup.h"
 
 void feature_status_of_release(const char *release,
 			       struct feature_status ret_statuses[FEATURE_COUNT])

@@ -24,6 +24,8 @@ FNR == 1 {
 		begin_list("FEATURE_LIST", "FEATURE")
 	else {
 		print ""
+		begin_list("FEATURE_SERIES_LIST", "SERIES")
+		print series
 		begin_list("FEATURE_SYMBOL_LIST", "SYMBOL")
 	}
 	next
@@ -33,6 +35,11 @@ NR == FNR && !($1 in known) {
 	known[$1]
 	split($4, since, ".")
 	printf " \\\n\tFEATURE(%s, \"%s\", %d, %d)", identifier($1), $1, since[1], since[2]
+}
+
+NR == FNR && ($3 == "carried" || $3 == "improved") {
+	split($2, base, ".")
+	series = series sprintf(" \\\n\tSERIES(%s, %s, %d, %d)", identifier($1), toupper($3 == "carried" ? "present" : $3), base[1], base[2])
 }
 
 NR != FNR {

@@ -20,6 +20,27 @@ static const struct feature_symbol symbols[] = {
 #undef SYMBOL_ROW
 };
 
+/* What this package's patches do on a release. */
+static const struct {
+	enum feature_id feature;
+	enum feature_state state;
+	struct kernel_release release;
+} patched[] = {
+#define SERIES_ROW(id, state, version, patchlevel) \
+	{ FEATURE_##id, FEATURE_##state, { version, patchlevel } },
+	FEATURE_SERIES_LIST(SERIES_ROW)
+#undef SERIES_ROW
+};
+
+enum feature_state feature_state_patched(enum feature_id feature, struct kernel_release release)
+{
+	for (size_t i = 0; i < sizeof(patched) / sizeof(patched[0]); i++)
+		if (patched[i].feature == feature &&
+		    kernel_release_compare(patched[i].release, release) == 0)
+			return patched[i].state;
+	return FEATURE_UNKNOWN;
+}
+
 const char *feature_state_name(enum feature_state state)
 {
 	static const char *const names[] = {
@@ -53,7 +74,7 @@ static bool word_is(const char *word, size_t length, const char *name)
 	return strlen(name) == length && memcmp(word, name, length) == 0;
 }
 
-/* The state that WORD tells of the feature NAME. */
+/* The state of the feature NAME according to WORD. */
 static enum feature_state state_in_word(const char *word, size_t length, const char *name)
 {
 	size_t name_length = strlen(name);

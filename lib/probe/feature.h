@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/kernel-release.h"
 #include "probe/feature-table.h"
+#include "sys/kernel-release.h"
 
 /* The features of the package. The build generates them from kernel/STATUS.tsv, in its order. */
 enum feature_id {
@@ -38,6 +38,12 @@ const char *feature_state_name(enum feature_state state);
 
 /* Whether a kernel with this STATE has the feature. */
 bool feature_state_is_present(enum feature_state state);
+
+/*
+ * The state that this package's patches give FEATURE on a kernel of RELEASE; FEATURE_UNKNOWN if
+ * there are no patches of the feature for this release.
+ */
+enum feature_state feature_state_patched(enum feature_id feature, struct kernel_release release);
 
 /*
  * The states of all features by the SIZE bytes of TEXT, which has words separated by white space: a

@@ -11,11 +11,11 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/crc32c.h"
-#include "base/write-at.h"
+#include "num/digest.h"
+#include "path/temporary-file.h"
 #include "probe/image-inode-flags.h"
 #include "seek/seek-iter.h"
+#include "sys/cleanup.h"
 
 #define NODE_SIZE_MIN 4096
 #define NODE_SIZE_MAX 65536

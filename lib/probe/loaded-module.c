@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "probe/loaded-module.h"
+#include "sys/cleanup.h"
 
 /* The first line of a file of the module, cut to SIZE. Returns whether there is such a file. */
 static bool read_line(const char *root, const char *name, char *line, size_t size)

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "base/child-process.h"
-#include "base/cleanup.h"
-#include "base/trusted-program.h"
+#include "path/trusted-file.h"
 #include "probe/module-state.h"
+#include "sys/child-process.h"
+#include "sys/cleanup.h"
 
 /* More than as many lines as are taken can have: output that was cut is refused for that. */
 #define OUTPUT_MAX ((MODULE_KERNELS_MAX + 2) * (MODULE_LINE_MAX + 1))

@@ -7,13 +7,13 @@
 
 #include <btrfsutil.h>
 
-#include "base/cleanup.h"
-#include "base/min-cpu-time.h"
 #include "fs/fiemap.h"
 #include "fs/subvolume.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
 #include "sharing/fiemap-timing.h"
+#include "sys/cleanup.h"
+#include "sys/min-cpu-time.h"
 
 #define SHARED_EXTENTS 2000
 #define SUBVOLUME "subvolume"

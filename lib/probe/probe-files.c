@@ -2,12 +2,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/random-name.h"
-#include "base/write-at.h"
+#include "path/temporary-file.h"
 #include "probe/probe-files.h"
+#include "sys/cleanup.h"
 
 #define READ_SIZE (256 << 10)
 

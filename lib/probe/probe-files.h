@@ -2,8 +2,8 @@
 #ifndef FASTPATH_PROBE_FILES_H
 #define FASTPATH_PROBE_FILES_H
 
-#include "base/interrupts.h"
-#include "base/random-name.h"
+#include "path/temporary-file.h"
+#include "sys/interrupts.h"
 
 #define PROBE_BLOCK 4096
 

@@ -9,8 +9,9 @@
 
 #include <dirent.h>
 
-#include "base/cleanup.h"
+#include "path/open-beneath.h"
 #include "probe/probe-folder.h"
+#include "sys/cleanup.h"
 
 #define FOLDER_MODE 0700
 /* Of 2^32 names the next one is free. */
@@ -37,11 +38,6 @@ static void close_entries(DIR **entries)
 		closedir(*entries);
 }
 
-static bool is_dot(const char *name)
-{
-	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
-}
-
 /* Returns 1, 0, or a negative errno. */
 static int is_empty(int fd)
 {
@@ -56,7 +52,7 @@ static int is_empty(int fd)
 		return ret;
 	}
 	while (errno = 0, (entry = readdir(entries)))
-		if (!is_dot(entry->d_name))
+		if (!is_dot_dotdot(entry->d_name))
 			return 0;
 	return errno ? -errno : 1;
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -16,12 +15,12 @@
 
 #include <linux/loop.h>
 #include <linux/major.h>
-#include <linux/mount.h>
 
-#include "base/child-process.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "probe/probe-image.h"
+#include "sys/child-process.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/detached-mount.h"
 
 /*
  * Of a sparse file. A tenth of it is the largest extent there can be. Linux 7.3 writes dirty data at
@@ -49,7 +48,7 @@ static int make_file(struct probe_image *image, int directory_fd)
 	/* O_EXCL: it can never be given a name. */
 	image->file_fd = openat(directory_fd, ".", O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 	if (image->file_fd < 0 || ftruncate(image->file_fd, IMAGE_SIZE) < 0)
-		return fail(image->failure, "cannot make an image", -errno);
+		return fail(image->failure, "cannot create an image", -errno);
 	return 0;
 }
 
@@ -197,27 +196,9 @@ void probe_image_free(struct probe_image *image)
 
 /* -- the mount -- */
 
-/*
- * Not every C library has functions for these calls.
- * Returns the descriptor of a mount that is attached nowhere, or a negative errno.
- */
-static int mount_detached(const char *device)
-{
-	CLEANUP_CLOSE int context_fd = syscall(SYS_fsopen, "btrfs", FSOPEN_CLOEXEC);
-	int fd;
-
-	if (context_fd < 0 ||
-	    syscall(SYS_fsconfig, context_fd, FSCONFIG_SET_STRING, "source", device, 0) < 0 ||
-	    syscall(SYS_fsconfig, context_fd, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-		return -errno;
-	fd = syscall(SYS_fsmount, context_fd, FSMOUNT_CLOEXEC,
-		     MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 int probe_image_mount(struct probe_image *image)
 {
-	int ret = mount_detached(image->device);
+	int ret = detached_mount_open("btrfs", image->device);
 
 	if (ret < 0)
 		return fail(image->failure, "cannot mount the image", ret);

@@ -3,13 +3,13 @@
 
 #include <errno.h>
 
-#include "base/clock.h"
-#include "base/median.h"
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"
+#include "num/quartiles.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
+#include "sys/clock.h"
 
 #define FSYNCS 100
 #define FILES_A_FSYNC 100

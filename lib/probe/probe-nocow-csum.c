@@ -14,14 +14,14 @@
 
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/min-cpu-time.h"
-#include "base/write-at.h"
 #include "fs/inode-flags.h"
+#include "path/temporary-file.h"
 #include "probe/feature-probe.h"
 #include "probe/image-inode-flags.h"
 #include "probe/probe-files.h"
 #include "probe/probe-image.h"
+#include "sys/cleanup.h"
+#include "sys/min-cpu-time.h"
 
 #define FILE_NAME "checksummed"
 #define LARGE (32 << 20)

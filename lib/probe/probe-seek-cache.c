@@ -4,22 +4,22 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/cleanup.h"
-#include "base/min-cpu-time.h"
 #include "fs/fiemap.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
 #include "seek/seek-iter.h"
+#include "sys/cleanup.h"
+#include "sys/min-cpu-time.h"
 
 /* A file with this many pieces of data, which is walked more than once to be timed. */
-struct walked {
+struct probe_walk {
 	unsigned int segments;
 	unsigned int walks;
 };
 
-static const struct walked clean = { 256, 1 };
+static const struct probe_walk clean = { 256, 1 };
 /* As many calls in each. More data would not stay in the memory of a small file system. */
-static const struct walked few_dirty = { 32, 16 }, many_dirty = { 128, 4 };
+static const struct probe_walk few_dirty = { 32, 16 }, many_dirty = { 128, 4 };
 
 #define ATTEMPTS 3
 
@@ -38,7 +38,7 @@ static int walk_once(int fd, unsigned int segments)
 
 static int walk_segments(int fd, void *data)
 {
-	const struct walked *file = data;
+	const struct probe_walk *file = data;
 	int ret = 0;
 
 	for (unsigned int i = 0; i < file->walks && ret == 0; i++)
@@ -62,7 +62,7 @@ static struct feature_cost slower_against_faster(uint64_t a, uint64_t b)
 int probe_seek_cache(int directory_fd, struct interrupts *interrupts, struct feature_cost *ret_cost)
 {
 	CLEANUP_CLOSE int fd = open_unnamed(directory_fd);
-	struct walked file = clean;
+	struct probe_walk file = clean;
 	uint64_t before_ns, after_ns;
 	int ret;
 
@@ -99,7 +99,7 @@ static int count_dirty(int fd)
 }
 
 /* Returns 0, with no time if the data did not stay dirty until the end, or a negative errno. */
-static int time_dirty(int directory_fd, struct walked file, uint64_t *ret_ns)
+static int time_dirty(int directory_fd, struct probe_walk file, uint64_t *ret_ns)
 {
 	CLEANUP_CLOSE int fd = open_unnamed(directory_fd);
 	int ret;

@@ -10,15 +10,15 @@
 
 #include <btrfsutil.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/write-at.h"
 #include "fs/device-stats.h"
 #include "fs/subvolume.h"
+#include "path/temporary-file.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
 #include "probe/probe-image.h"
 #include "send/send-subvolume.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
 
 #define SUBVOLUME "sent"
 /*

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "seek/seek-iter.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/endless-call.h"
 
 /*
  * An answer need not lead on if the file changes. This many in a row are no change any more, but a
@@ -63,12 +66,14 @@ static int64_t ask(struct seek_iter *iter)
 		fd = again;
 	}
 
+	endless_call_begin();
 	do {
 		iter->calls++;
 		answer = iter->latency ?
 				 timed_lseek(iter->latency, fd, iter->position, iter->whence) :
 				 lseek(fd, iter->position, iter->whence);
 	} while (answer == -1 && errno == EINTR);
+	endless_call_end();
 	if (answer == -1)
 		return -errno;
 	/* The end of the last block of a file of 2^63 - 1 bytes: btrfs has it one byte too high. */
@@ -140,5 +145,52 @@ int seek_iter_next(struct seek_iter *iter, struct seek_segment *ret_segment)
 		*ret_segment = (struct seek_segment){ start, iter->position - start, is_data };
 		return 1;
 	}
+	return 0;
+}
+
+#define READ_SIZE (256 * 1024)
+
+/* Where the first byte of BYTES is that is not zero, or SIZE. */
+static size_t first_other(const unsigned char *bytes, size_t size)
+{
+	size_t i = 0;
+
+	/* All bytes are the first one, which is zero: memcmp() is fast, and mostly right away. */
+	if (!size || (!bytes[0] && memcmp(bytes, bytes + 1, size - 1) == 0))
+		return size;
+	while (!bytes[i])
+		i++;
+	return i;
+}
+
+int find_nonzero(int fd, struct byte_range range, uint64_t *ret_offset)
+{
+	CLEANUP_FREE unsigned char *buffer = malloc(READ_SIZE);
+	uint64_t end = byte_range_end(range);
+	uint64_t offset = range.offset;
+
+	if (!buffer)
+		return -ENOMEM;
+	while (offset < end) {
+		size_t wanted = end - offset < READ_SIZE ? end - offset : READ_SIZE;
+		ssize_t size = pread(fd, buffer, wanted, offset);
+		size_t other;
+
+		if (size < 0 && errno == EINTR)
+			continue;
+		if (size < 0)
+			return -errno;
+		if (!size)
+			break;
+		/* It only saves memory, so it may fail. */
+		posix_fadvise(fd, offset, size, POSIX_FADV_DONTNEED);
+		other = first_other(buffer, size);
+		if (other < (size_t)size) {
+			*ret_offset = offset + other;
+			return 1;
+		}
+		offset += size;
+	}
+	*ret_offset = offset;
 	return 0;
 }

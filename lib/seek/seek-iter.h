@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/byte-range.h"
-#include "base/latency.h"
+#include "num/byte-range.h"
+#include "num/latency.h"
 
 /* A part of a file that lseek calls data or a hole. In bytes, never empty. */
 struct seek_segment {
@@ -50,5 +50,15 @@ void seek_iter_start(struct seek_iter *iter, int fd, struct byte_range range, ui
  * Rests on lseek(2); with REOPEN on /proc/self/fd.
  */
 int seek_iter_next(struct seek_iter *iter, struct seek_segment *ret_segment);
+
+/*
+ * Read RANGE of FD and look for a byte that is not zero. The pages are dropped from the cache
+ * again, so that a large hole does not evict everything else. Bytes after the end of the file count
+ * as zero.
+ * Returns 1 with the offset of the first such byte; 0 if there is none, with the offset where
+ * reading ended, which is the end of RANGE or of the file; or a negative errno.
+ * Rests on pread(2) and posix_fadvise(2).
+ */
+int find_nonzero(int fd, struct byte_range range, uint64_t *ret_offset);
 
 #endif

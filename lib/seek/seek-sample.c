@@ -4,9 +4,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "seek/seek-iter.h"
 #include "seek/seek-sample.h"
+#include "sys/clock.h"
+#include "sys/endless-call.h"
 
 /* Short walks, spread over the file. */
 #define WALKS 16
@@ -66,9 +67,11 @@ static int stands(int fd, uint64_t offset, int whence)
 {
 	off_t answer;
 
+	endless_call_begin();
 	do {
 		answer = lseek(fd, offset, whence);
 	} while (answer == -1 && errno == EINTR);
+	endless_call_end();
 	if (answer == -1)
 		return errno == ENXIO ? 0 : -errno;
 	return answer >= 0 && (uint64_t)answer == offset;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/median.h"
-#include "base/mul-div.h"
+#include "num/quartiles.h"
+#include "num/saturating.h"
 #include "seek/seek-verdict.h"
 
-#define SAMPLES_MIN 5
 /*
  * In a file of some hundred pieces a call costs 20 times as much at the start as at the end, on a
  * kernel with the problem, and on any other kernel 0.7 to 1 times as much.
@@ -28,7 +27,7 @@ const char *seek_state_name(enum seek_state state)
 
 static enum seek_state judge(struct quartiles growth, size_t count)
 {
-	if (count < SAMPLES_MIN)
+	if (count < SEEK_VERDICT_SAMPLES_MIN)
 		return SEEK_INCONCLUSIVE;
 	if (growth.low > SLOW_ABOVE)
 		return SEEK_SLOW;

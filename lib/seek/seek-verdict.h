@@ -5,17 +5,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/quartiles.h"
+#include "num/quartiles.h"
 #include "seek/seek-sample.h"
 
 #define SEEK_VERDICT_SAMPLES 9
+/* Fewer samples show no growth. */
+#define SEEK_VERDICT_SAMPLES_MIN 5
 
 enum seek_state {
 	/* the samples are too few, contradict each other, or are between the bounds */
 	SEEK_INCONCLUSIVE,
 	/* a call does not cost more if more of the file comes after it */
 	SEEK_FINE,
-	/* it does: this is the kernel's seek problem */
+	/* it does: the kernel is to blame */
 	SEEK_SLOW,
 };
 

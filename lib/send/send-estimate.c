@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/saturating-add.h"
+#include "num/saturating.h"
 #include "send/send-estimate.h"
 
 #define KIB 1024
@@ -57,7 +57,7 @@ uint64_t send_estimate_encoded_size(const struct send_command *command,
 	uint64_t around = COMMAND_HEADER_SIZE + path_size(command) + 4 * U64_SIZE +
 			  DATA_HEADER_SIZE_V2;
 
-	/* how it is compressed, and that it is not encrypted, of which inline data says nothing */
+	/* how it is compressed, and that it is not encrypted, which inline data does not have */
 	around += extent->is_inline ? U32_SIZE : 2 * U32_SIZE;
 	return saturating_add(extent->disk_bytes, around);
 }

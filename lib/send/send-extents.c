@@ -2,36 +2,36 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "send/send-extents.h"
+#include "send/send-inodes.h"
 
 struct send_extents {
 	int fd;
-	dev_t device;
+	struct send_inodes *inodes;
 	/* the file under way, where its next extent begins at the earliest; NULL: it has none */
 	char path[PATH_MAX];
 	uint64_t next_offset;
 	struct file_extent_iter *iter;
 };
 
-int send_extents_new(struct send_extents **ret_extents, int fd)
+int send_extents_new(struct send_extents **ret_extents, int fd, uint64_t parent)
 {
-	struct send_extents *extents;
-	struct stat status;
+	struct send_extents *extents = calloc(1, sizeof(*extents));
+	int ret;
 
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	extents = calloc(1, sizeof(*extents));
 	if (!extents)
 		return -ENOMEM;
+	ret = send_inodes_new(&extents->inodes, fd, parent);
+	if (ret < 0) {
+		free(extents);
+		return ret;
+	}
 	extents->fd = fd;
-	extents->device = status.st_dev;
 
 	*ret_extents = extents;
 	return 0;
@@ -42,23 +42,27 @@ void send_extents_free(struct send_extents *extents)
 	if (!extents)
 		return;
 	file_extent_iter_free(extents->iter);
+	send_inodes_free(extents->inodes);
 	free(extents);
 }
 
-/* A name of the stream can be one that the file has for a while only. */
+void send_extents_follow(struct send_extents *extents, const struct send_command *command)
+{
+	send_inodes_follow(extents->inodes, command);
+}
+
 static int begin_file(struct send_extents *extents, const struct send_command *command)
 {
-	struct stat status;
+	uint64_t inode;
+	int ret;
 
 	file_extent_iter_free(extents->iter);
 	extents->iter = NULL;
 	snprintf(extents->path, sizeof(extents->path), "%s", command->path);
-	if (fstatat(extents->fd, command->path, &status, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	/* what is mounted there */
-	if (!S_ISREG(status.st_mode) || status.st_dev != extents->device)
-		return 0;
-	return file_extent_iter_new(&extents->iter, extents->fd, status.st_ino, command->offset);
+	ret = send_inodes_find(extents->inodes, command->path, &inode);
+	if (ret <= 0)
+		return ret;
+	return file_extent_iter_new(&extents->iter, extents->fd, inode, command->offset);
 }
 
 int send_extents_find(struct send_extents *extents, const struct send_command *command,

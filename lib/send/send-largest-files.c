@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/saturating-add.h"
+#include "num/saturating.h"
 #include "send/send-largest-files.h"
 
 /* Not PATH_MAX, a power of two: the ends of all rooms would share few lines of the cache. */

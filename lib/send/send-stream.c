@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/crc32c.h"
+#include "num/digest.h"
 #include "send/send-stream.h"
 
 #define MAGIC "btrfs-stream"
@@ -153,6 +153,14 @@ static void sum_up(struct send_command *command, const struct send_stream *strea
 
 	command->path = stream->path;
 	command->path_to = stream->path_to;
+	if (stream->attributes & BIT(SEND_A_UUID))
+		command->uuid = stream->uuid;
+	/* That of a clone is where its data comes from. */
+	if (stream->attributes & BIT(SEND_A_CLONE_UUID) && command->type == SEND_SNAPSHOT)
+		command->parent_uuid = stream->parent_uuid;
+	command->ctransid = stream->numbers[SEND_A_CTRANSID];
+	command->parent_ctransid = stream->numbers[SEND_A_CLONE_CTRANSID];
+	command->inode = stream->numbers[SEND_A_INO];
 	command->offset = stream->numbers[SEND_A_FILE_OFFSET];
 	command->length = command->type == SEND_WRITE ? command->data_bytes :
 							stream->numbers[lengths[command->type]];
@@ -222,6 +230,10 @@ static void *target_of(struct send_stream *stream, unsigned int attribute)
 		return stream->path;
 	if (attribute == SEND_A_PATH_TO)
 		return stream->path_to;
+	if (attribute == SEND_A_UUID)
+		return stream->uuid;
+	if (attribute == SEND_A_CLONE_UUID)
+		return stream->parent_uuid;
 	return value_sizes[attribute] == 8 ? stream->scratch : NULL;
 }
 
@@ -382,7 +394,7 @@ const char *send_fault_text(enum send_fault fault)
 		[SEND_FAULT_ATTRIBUTE] = "unknown or repeated attribute",
 		[SEND_FAULT_LENGTH] = "wrong length",
 		[SEND_FAULT_PATH] = "invalid path",
-		[SEND_FAULT_MISSING] = "command without an attribute that it needs",
+		[SEND_FAULT_MISSING] = "command without a required attribute",
 		[SEND_FAULT_CHECKSUM] = "wrong checksum of a command",
 		[SEND_FAULT_EMPTY] = "it is empty",
 		[SEND_FAULT_CUT] = "it is cut off",

@@ -9,6 +9,8 @@
 
 #include "send/send-command.h"
 
+#define SEND_UUID_SIZE 16
+
 /* One command of a stream. */
 struct send_command {
 	enum send_command_type type;
@@ -19,6 +21,16 @@ struct send_command {
 	/* "" if the command has no path; PATH_TO only for a rename; valid until the next call */
 	const char *path;
 	const char *path_to;
+	/*
+	 * of the subvolume that the command begins, and of its parent; NULL if the command
+	 * names none. As the paths
+	 */
+	const uint8_t *uuid;
+	const uint8_t *parent_uuid;
+	uint64_t ctransid;
+	uint64_t parent_ctransid;
+	/* of the file that the command creates, 0 if the command names none */
+	uint64_t inode;
 	/* the range of the file that the command changes, 0 if it has none */
 	uint64_t offset;
 	uint64_t length;
@@ -71,6 +83,8 @@ struct send_stream {
 	uint64_t attributes;
 	uint64_t numbers[SEND_ATTRIBUTE_COUNT];
 	uint8_t scratch[32];
+	uint8_t uuid[SEND_UUID_SIZE];
+	uint8_t parent_uuid[SEND_UUID_SIZE];
 	char path[PATH_MAX];
 	char path_to[PATH_MAX];
 	/* true from the header of a stream to its end */

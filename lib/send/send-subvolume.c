@@ -12,9 +12,9 @@
 
 #include <btrfs/ioctl.h>
 
-#include "base/cleanup.h"
-#include "base/decimal.h"
 #include "send/send-subvolume.h"
+#include "sys/cleanup.h"
+#include "text/decimal.h"
 
 /* What may wait in the pipe: as much as anybody may ask for, so that neither side waits often. */
 #define PIPE_SIZE (1 << 20)
@@ -37,7 +37,7 @@ static void *sender_main(void *data)
 {
 	struct sender *sender = data;
 
-	/* Once: the stream would begin anew after what is in the pipe already. */
+	/* Once: a second stream would follow the data that is already in the pipe. */
 	if (ioctl(sender->fd, BTRFS_IOC_SEND, &sender->arguments) < 0)
 		sender->ret = -errno;
 	/* the end of the stream, for the reader */

@@ -5,17 +5,20 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/record-sort.h"
-#include "base/saturating-add.h"
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
 #include "fs/backref.h"
+#include "num/record-sort.h"
+#include "num/saturating.h"
 #include "sharing/extent-owners.h"
+#include "sys/cleanup.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
 
 /* All that the file has of one data extent. */
-struct held_extent {
+struct own_extent {
 	uint64_t bytenr;
 	uint64_t bytes;
 	uint64_t flagged_shared;
@@ -30,19 +33,20 @@ struct extent_owners {
 	struct extent_owner **list;
 	size_t count;
 	uint64_t incomplete_count;
+	uint64_t doubtful_count;
 };
 
 static int compare_held(const void *a, const void *b)
 {
-	const struct held_extent *x = a, *y = b;
+	const struct own_extent *x = a, *y = b;
 
 	return (x->bytenr > y->bytenr) - (x->bytenr < y->bytenr);
 }
 
 static bool merge_held(void *record, const void *next)
 {
-	struct held_extent *held = record;
-	const struct held_extent *same = next;
+	struct own_extent *held = record;
+	const struct own_extent *same = next;
 
 	if (held->bytenr != same->bytenr)
 		return false;
@@ -52,7 +56,7 @@ static bool merge_held(void *record, const void *next)
 }
 
 static const struct record_sort_ops held_ops = {
-	.record_size = sizeof(struct held_extent),
+	.record_size = sizeof(struct own_extent),
 	.compare = compare_held,
 	.merge = merge_held,
 };
@@ -94,7 +98,7 @@ void extent_owners_freep(struct extent_owners **owners)
 void extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
 		       uint64_t bytes, bool flagged_shared)
 {
-	struct held_extent held = {
+	struct own_extent held = {
 		.bytenr = extent->disk_bytenr,
 		.bytes = bytes,
 		.flagged_shared = flagged_shared,
@@ -147,65 +151,100 @@ static int credit_owner(struct extent_owners *owners, uint64_t subvolid, uint64_
 	return 0;
 }
 
-static int credit_refs(struct extent_owners *owners, const struct held_extent *held,
-		       struct extent_ref *refs, size_t count, uint64_t *ret_other_owner_count)
+/* What the references to an extent say of the file. */
+struct references {
+	size_t own_count;
+	uint64_t other_owner_count;
+	bool have_copy;
+};
+
+static int credit_refs(struct extent_owners *owners, const struct own_extent *held,
+		       struct extent_ref *refs, size_t count, struct references *ret_references)
 {
-	uint64_t other_owner_count = 0;
-	size_t own_refs = 0;
+	struct references references = { 0 };
 	int ret;
 
 	qsort(refs, count, sizeof(*refs), extent_ref_compare_files);
 	for (size_t i = 0; i < count; i++) {
 		if (refs[i].root == owners->subvolid && refs[i].inode == owners->inode) {
-			own_refs++;
+			references.own_count++;
+			continue;
+		}
+		/* The other references have moved with it. */
+		if (refs[i].root == BTRFS_DATA_RELOC_TREE_OBJECTID) {
+			references.have_copy = true;
 			continue;
 		}
 		if (i && extent_ref_compare_files(&refs[i - 1], &refs[i]) == 0)
 			continue;
-		other_owner_count++;
+		references.other_owner_count++;
 		ret = credit_owner(owners, refs[i].root, refs[i].inode, held->bytes);
 		if (ret < 0)
 			return ret;
 	}
 
-	/* Several references alone do not mean shared: an overwrite in its middle splits one. */
-	if (!other_owner_count && own_refs > 1 && held->flagged_shared) {
-		ret = credit_owner(owners, owners->subvolid, owners->inode, held->bytes);
-		if (ret < 0)
-			return ret;
-		other_owner_count = 1;
-	}
-
-	*ret_other_owner_count = other_owner_count;
+	*ret_references = references;
 	return 0;
 }
 
-static int resolve_extent(struct extent_owners *owners, struct backref_query *query, int fd,
-			  const struct held_extent *held, const struct extent_owners_ops *ops,
-			  void *data)
+/* Several references alone do not mean shared: an overwrite in its middle splits one. */
+static int credit_itself(struct extent_owners *owners, const struct own_extent *held,
+			 struct references *references)
 {
-	struct owner_disagreement disagreement = {
+	if (references->other_owner_count || references->own_count < 2 || !held->flagged_shared)
+		return 0;
+	references->other_owner_count = 1;
+	/* The flag can be that of a relocation's copy. */
+	owners->doubtful_count++;
+	return credit_owner(owners, owners->subvolid, owners->inode, held->bytes);
+}
+
+static void judge(struct extent_owners *owners, const struct own_extent *held,
+		  const struct references *references, const struct extent_owners_ops *ops,
+		  void *data)
+{
+	const struct owner_disagreement disagreement = {
 		.bytenr = held->bytenr,
 		.flagged_shared = held->flagged_shared,
+		.other_owner_count = references->other_owner_count,
 	};
+
+	if ((references->other_owner_count > 0) == held->flagged_shared)
+		return;
+	owners->doubtful_count++;
+	if (!references->have_copy)
+		ops->disagreement(data, &disagreement);
+}
+
+static int resolve_extent(struct extent_owners *owners, struct backref_query *query, int fd,
+			  const struct own_extent *held, const struct extent_owners_ops *ops,
+			  void *data)
+{
+	struct references references;
 	struct extent_ref *refs;
 	bool complete;
 	size_t count;
 	int ret;
 
 	ret = backref_query_extent(query, fd, held->bytenr, &refs, &count, &complete);
-	if (ret == -ENOENT)
+	/* It is gone already, or elsewhere. */
+	if (ret == -ENOENT || (ret == 0 && !count)) {
+		owners->doubtful_count++;
 		return 0;
+	}
 	if (ret < 0)
 		return ret;
 	if (!complete)
 		owners->incomplete_count++;
 
-	ret = credit_refs(owners, held, refs, count, &disagreement.other_owner_count);
+	ret = credit_refs(owners, held, refs, count, &references);
+	if (ret == 0)
+		ret = credit_itself(owners, held, &references);
 	if (ret < 0)
 		return ret;
-	if ((disagreement.other_owner_count > 0) != disagreement.flagged_shared)
-		ops->disagreement(data, &disagreement);
+	if (!references.own_count && complete)
+		owners->doubtful_count++;
+	judge(owners, held, &references, ops, data);
 	return 0;
 }
 
@@ -224,17 +263,18 @@ int extent_owners_sort(struct extent_owners *owners)
 	return record_sort_finish(owners->held);
 }
 
-int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
-			  void *data)
+int extent_owners_resolve(struct extent_owners *owners, int fd, struct relocation_watch *watch,
+			  const struct extent_owners_ops *ops, void *data)
 {
 	CLEANUP(backref_query_freep) struct backref_query *query = NULL;
-	struct held_extent held;
+	struct own_extent held;
 	uint64_t asked = 0;
 	int ret;
 
 	ret = backref_query_new(&query);
 	if (ret < 0)
 		return ret;
+	backref_query_watch(query, watch);
 	while ((ret = record_sort_next(owners->held, &held)) > 0) {
 		ret = resolve_extent(owners, query, fd, &held, ops, data);
 		if (ret < 0)
@@ -260,6 +300,11 @@ const struct extent_owner *const *extent_owners_list(const struct extent_owners 
 uint64_t extent_owners_incomplete_count(const struct extent_owners *owners)
 {
 	return owners->incomplete_count;
+}
+
+uint64_t extent_owners_doubtful_count(const struct extent_owners *owners)
+{
+	return owners->doubtful_count;
 }
 
 const char *extent_owners_failed_in(const struct extent_owners *owners)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fs/file-extent.h"
+#include "fs/relocation-watch.h"
 
 /* A file that refers to data extents of the examined file. */
 struct extent_owner {
@@ -57,12 +58,12 @@ int extent_owners_sort(struct extent_owners *owners);
 const char *extent_owners_failed_in(const struct extent_owners *owners);
 
 /*
- * After extent_owners_sort(): look up each data extent once, on the file system of FD.
- * An extent that no longer exists (because the file changed) is skipped.
+ * After extent_owners_sort(): look up each data extent once, on the file system of FD, with WATCH, which
+ * can be NULL.
  * Returns 0, or a negative errno as backref_query_extent() and record_sort_next().
  */
-int extent_owners_resolve(struct extent_owners *owners, int fd, const struct extent_owners_ops *ops,
-			  void *data);
+int extent_owners_resolve(struct extent_owners *owners, int fd, struct relocation_watch *watch,
+			  const struct extent_owners_ops *ops, void *data);
 
 /*
  * After extent_owners_resolve(): the owners in descending order of bytes, valid until the next call
@@ -74,5 +75,12 @@ const struct extent_owner *const *extent_owners_list(const struct extent_owners 
 
 /* The number of data extents with more references than the kernel lists, so owners are missing. */
 uint64_t extent_owners_incomplete_count(const struct extent_owners *owners);
+
+/*
+ * The number of data extents whose answer is wrong if something moved extents meanwhile: the file does
+ * not refer to them any more, or FIEMAP can have taken a relocation's copy for another owner. If it is
+ * 0, all lookups with a watch were right at their time.
+ */
+uint64_t extent_owners_doubtful_count(const struct extent_owners *owners);
 
 #endif

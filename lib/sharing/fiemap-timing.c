@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/clock.h"
-#include "base/median.h"
+#include "num/quartiles.h"
 #include "sharing/fiemap-timing.h"
+#include "sys/clock.h"
 
 #define ROUNDS 5
 #define TIME_LIMIT (5 * NANOSECONDS_PER_SECOND)

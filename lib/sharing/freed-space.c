@@ -5,21 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/mul-div.h"
-#include "base/saturating-add.h"
 #include "fs/backref.h"
-#include "fs/data-copies.h"
+#include "fs/filesystem.h"
+#include "fs/inode-names.h"
+#include "fs/subvolume.h"
+#include "num/digest.h"
+#include "num/saturating.h"
 #include "sharing/freed-space.h"
 #include "sharing/sole-owner.h"
+#include "sys/cleanup.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
-
-/* What a data extent takes in the extent tree: a header, and an item with one reference. */
-#define EXTENT_ITEM_BYTES (25 + 24 + 29)
-/* Leaves are seldom full, but for those with checksums. */
-#define LEAF_FILL_PERCENT 80
+/* A file has fewer links. */
+#define NAMES_MAX (1 << 20)
 
 /* A reference to a data extent by an inode that may be in the set. */
 struct reference {
@@ -29,43 +28,56 @@ struct reference {
 	uint64_t index;
 	uint64_t disk_bytes;
 	uint32_t filesystem;
-	uint32_t has_checksums;
+	/* what holds the extent if the inode is not in the set by itself */
+	uint32_t otherwise;
 };
 
 struct whole_subvolume {
-	uint32_t filesystem;
 	uint64_t subvolid;
+	uint32_t filesystem;
+	uint32_t argument;
+	bool has_named_files;
 };
 
-struct judgement {
+/* The arguments with the files that refer to something: the first and the last one. */
+struct holders {
+	uint32_t first;
+	uint32_t last;
+};
+
+#define NO_HOLDERS ((struct holders){ .first = UINT32_MAX })
+/* Something that is not in the set refers to it, too. */
+#define OTHER_HOLDER UINT32_MAX
+
+/* Some of the holders of a data extent. */
+struct held_extent {
+	/* its place among those of the set */
+	uint64_t index;
+	uint64_t disk_bytes;
+	struct holders holders;
+};
+
+struct freed_search {
 	struct named_set *set;
+	const struct steady_look *look;
 	const struct freed_space_ops *ops;
 	void *data;
 	/* sorted */
 	struct whole_subvolume *whole;
 	size_t whole_count;
-	uint64_t read_bytes;
+	uint64_t read_count;
 	struct backref_query *query;
 	struct extent_lookup *lookup;
-	/* the file system that LOOKUP reads */
+	/* the file system that QUERY and LOOKUP read, and what watches it, or NULL */
 	uint32_t lookup_filesystem;
+	struct relocation_watch *watch;
 	struct record_sort *references;
-	/* a bit for each data extent: it is known to be kept */
-	uint8_t *kept;
-	size_t kept_size;
-	/* what is freed: data extents, their checksums, and items that leave trees */
-	uint64_t extent_count;
-	uint64_t checksum_bytes;
-	uint64_t item_bytes;
-	/* blocks of trees that are freed as a whole */
-	uint64_t tree_bytes;
+	/* the extents that have references among them */
+	struct record_sort *held;
+	/* of all extents that are on a device: no other sum can overflow */
+	uint64_t judged_bytes;
 	struct freed_space space;
 };
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_references(const void *a, const void *b)
 {
@@ -90,6 +102,100 @@ static const struct record_sort_ops reference_ops = {
 	.merge = merge_references,
 };
 
+/* -- who holds an extent -- */
+
+static void holders_add(struct holders *holders, struct holders more)
+{
+	if (more.first < holders->first)
+		holders->first = more.first;
+	if (more.last > holders->last)
+		holders->last = more.last;
+}
+
+static void holders_add_argument(struct holders *holders, uint32_t argument)
+{
+	holders_add(holders, (struct holders){ argument, argument });
+}
+
+static int compare_held(const void *a, const void *b)
+{
+	const struct held_extent *x = a, *y = b;
+
+	return compare_numbers(x->index, y->index);
+}
+
+static bool merge_held(void *record, const void *next)
+{
+	const struct held_extent *same = next;
+	struct held_extent *held = record;
+
+	if (held->index != same->index)
+		return false;
+	holders_add(&held->holders, same->holders);
+	return true;
+}
+
+static const struct record_sort_ops held_ops = {
+	.record_size = sizeof(struct held_extent),
+	.compare = compare_held,
+	.merge = merge_held,
+};
+
+/* What the cleaner alone refers to goes with any of the files, so with the first ones. */
+static struct holders known_holders(struct holders holders)
+{
+	return holders.first > holders.last ? (struct holders){ 0 } : holders;
+}
+
+/* All of its holders are known. */
+static void count_held(struct freed_search *search, const struct held_extent *held)
+{
+	const struct holders holders = known_holders(held->holders);
+	struct freed_space *space = &search->space;
+	struct named_argument *last;
+
+	if (holders.last == OTHER_HOLDER) {
+		space->kept_bytes += held->disk_bytes;
+		return;
+	}
+	space->freed_bytes += held->disk_bytes;
+	if (holders.last >= search->set->argument_count)
+		return;
+	last = &search->set->arguments[holders.last];
+	last->freed_with_above_bytes += held->disk_bytes;
+	if (holders.first == holders.last)
+		last->freed_alone_bytes += held->disk_bytes;
+}
+
+static int count_all_held(struct freed_search *search)
+{
+	struct held_extent held;
+	int ret;
+
+	ret = record_sort_finish(search->held);
+	while (ret == 0 && (ret = record_sort_next(search->held, &held)) > 0) {
+		count_held(search, &held);
+		ret = 0;
+	}
+	return ret;
+}
+
+/* An extent is freed with the last one of its holders, so far counted there alone. */
+static void add_up_arguments(struct freed_search *search)
+{
+	struct named_argument *arguments = search->set->arguments;
+	struct freed_space *space = &search->space;
+
+	for (uint32_t i = 0; i < search->set->argument_count; i++) {
+		if (i)
+			arguments[i].freed_with_above_bytes +=
+				arguments[i - 1].freed_with_above_bytes;
+		space->digest = digest_add_number(space->digest, arguments[i].freed_alone_bytes);
+		space->digest = digest_add_number(space->digest,
+						  arguments[i].freed_with_above_bytes);
+	}
+}
+
 /* -- subvolumes that are in the set as a whole -- */
 
 static int compare_whole(const void *a, const void *b)
@@ -100,229 +206,125 @@ static int compare_whole(const void *a, const void *b)
 	return order ? order : compare_numbers(x->subvolid, y->subvolid);
 }
 
-static int list_whole(struct judgement *judgement)
+static int list_whole(struct freed_search *search)
 {
-	const struct named_set *set = judgement->set;
+	const struct named_set *set = search->set;
 
-	judgement->whole = calloc(set->subvolume_count + 1, sizeof(*judgement->whole));
-	if (!judgement->whole)
+	search->whole = calloc(set->subvolume_count + 1, sizeof(*search->whole));
+	if (!search->whole)
 		return -ENOMEM;
 	for (size_t i = 0; i < set->subvolume_count; i++) {
 		const struct named_subvolume *subvolume = set->subvolumes[i];
 
 		if (subvolume->whole)
-			judgement->whole[judgement->whole_count++] = (struct whole_subvolume){
-				subvolume->filesystem,
-				subvolume->subvolid,
+			search->whole[search->whole_count++] = (struct whole_subvolume){
+				.subvolid = subvolume->subvolid,
+				.filesystem = subvolume->filesystem,
+				.argument = subvolume->argument,
+				.has_named_files = subvolume->has_named_files,
 			};
 	}
-	qsort(judgement->whole, judgement->whole_count, sizeof(*judgement->whole), compare_whole);
+	qsort(search->whole, search->whole_count, sizeof(*search->whole), compare_whole);
 	return 0;
 }
 
-static bool is_whole(const struct judgement *judgement, uint32_t filesystem, uint64_t subvolid)
+/* Returns NULL if it is not in the set as a whole. */
+static const struct whole_subvolume *find_whole(const struct freed_search *search,
+						uint32_t filesystem, uint64_t subvolid)
 {
-	const struct whole_subvolume key = { filesystem, subvolid };
+	const struct whole_subvolume key = { .subvolid = subvolid, .filesystem = filesystem };
 
-	return bsearch(&key, judgement->whole, judgement->whole_count, sizeof(key),
-		       compare_whole) != NULL;
+	return bsearch(&key, search->whole, search->whole_count, sizeof(key), compare_whole);
 }
 
 /* A subvolume whose tree is being read. */
 struct whole_reading {
-	struct judgement *judgement;
-	const struct named_subvolume *subvolume;
-	struct space_reader *reader;
-	/* relatives that stay, and those that go but count what they have in common with this one */
-	struct relatives outside;
-	struct relatives before;
-	uint64_t all_bytes;
-	uint64_t own_bytes;
+	struct freed_search *search;
+	uint32_t filesystem;
 };
-
-static bool stays(const void *data, uint64_t subvolid)
-{
-	const struct whole_reading *reading = data;
-
-	return !is_whole(reading->judgement, reading->subvolume->filesystem, subvolid);
-}
-
-static bool goes_before(const void *data, uint64_t subvolid)
-{
-	const struct whole_reading *reading = data;
-
-	return subvolid < reading->subvolume->subvolid && !stays(data, subvolid);
-}
 
 static int add_whole_extent(void *data, const struct disk_extent *extent)
 {
 	const struct whole_reading *reading = data;
+	struct freed_search *search = reading->search;
 	const struct named_extent named = {
 		.bytenr = extent->bytenr,
 		.disk_bytes = extent->disk_bytes,
-		.filesystem = reading->subvolume->filesystem,
-		.has_checksums = extent->has_checksums,
+		.filesystem = reading->filesystem,
 	};
 
-	record_sort_add(reading->judgement->set->extents, &named);
+	record_sort_add(search->set->extents, &named);
+	if (++search->read_count % EXTENTS_PER_PROGRESS == 0)
+		search->ops->reading(search->data, search->read_count);
 	return 0;
 }
 
-static int count_whole_run(void *data, const struct item_run *run)
-{
-	struct whole_reading *reading = data;
-	const struct named_subvolume *subvolume = reading->subvolume;
-	int fd = reading->judgement->set->filesystems[subvolume->filesystem].fd;
-	int ret;
-
-	reading->all_bytes = saturating_add(reading->all_bytes, run->bytes);
-	reading->judgement->read_bytes = saturating_add(reading->judgement->read_bytes, run->bytes);
-	reading->judgement->ops->reading(reading->judgement->data, reading->judgement->read_bytes);
-	ret = space_reader_run_is_shared(reading->reader, fd, subvolume->member, &reading->outside,
-					 run);
-	if (ret == 0)
-		ret = space_reader_run_is_shared(reading->reader, fd, subvolume->member,
-						 &reading->before, run);
-	if (ret == 0)
-		reading->own_bytes = saturating_add(reading->own_bytes, run->bytes);
-	return ret < 0 ? ret : 0;
-}
-
-static const struct space_ops whole_ops = { .extent = add_whole_extent, .run = count_whole_run };
-
-static int read_whole(struct judgement *judgement, struct space_reader *reader,
+static int read_whole(struct freed_search *search, struct space_reader *reader,
 		      const struct named_subvolume *subvolume)
 {
-	const struct named_filesystem *filesystem =
-		&judgement->set->filesystems[subvolume->filesystem];
-	struct whole_reading reading = {
-		.judgement = judgement,
-		.subvolume = subvolume,
-		.reader = reader,
-	};
-	int ret;
+	struct whole_reading reading = { search, subvolume->filesystem };
+	int fd = search->set->filesystems[subvolume->filesystem].fd;
 
-	/* It was made or deleted after the list of them was read. */
-	if (!subvolume->member)
-		return 0;
-	snapshot_families_relatives(filesystem->families, subvolume->member, stays, &reading,
-				    &reading.outside);
-	snapshot_families_relatives(filesystem->families, subvolume->member, goes_before, &reading,
-				    &reading.before);
-	ret = space_read_subvolume(reader, filesystem->fd, subvolume->subvolid, &whole_ops,
-				   &reading);
-	if (ret < 0)
-		return ret == -ENOENT ? 0 : ret;
-	if (reading.all_bytes)
-		judgement->tree_bytes = saturating_add(judgement->tree_bytes,
-						       mul_div(subvolume->member->tree_bytes,
-							       reading.own_bytes,
-							       reading.all_bytes));
-	return 0;
+	return space_read_subvolume(reader, fd, subvolume->subvolid, add_whole_extent, &reading);
 }
 
-static int read_whole_subvolumes(struct judgement *judgement)
+static int read_whole_subvolumes(struct freed_search *search)
 {
 	CLEANUP(space_reader_freep) struct space_reader *reader = NULL;
 	int ret;
 
-	ret = list_whole(judgement);
+	ret = list_whole(search);
 	if (ret == 0)
 		ret = space_reader_new(&reader);
-	for (size_t i = 0; ret == 0 && i < judgement->set->subvolume_count; i++)
-		if (judgement->set->subvolumes[i]->whole)
-			ret = read_whole(judgement, reader, judgement->set->subvolumes[i]);
+	for (size_t i = 0; ret == 0 && i < search->set->subvolume_count; i++)
+		if (search->set->subvolumes[i]->whole)
+			ret = read_whole(search, reader, search->set->subvolumes[i]);
 	return ret;
 }
 
 /* -- the data extents, and who refers to them -- */
 
-/* Returns whether the extent of REFERENCE was not known to be kept before, or a negative errno. */
-static int keep(struct judgement *judgement, uint64_t index)
+/* Whether deleting the extent frees nothing: the kernel writes nothing to this place again. */
+static bool is_unwritable(const struct freed_search *search, const struct named_extent *extent)
 {
-	size_t byte = index / 8;
-	uint8_t bit = 1U << index % 8;
+	const struct named_filesystem *filesystem = &search->set->filesystems[extent->filesystem];
 
-	if (byte >= judgement->kept_size) {
-		size_t size = 2 * byte + 4096;
-		uint8_t *kept = realloc(judgement->kept, size);
-
-		if (!kept)
-			return -ENOMEM;
-		memset(kept + judgement->kept_size, 0, size - judgement->kept_size);
-		judgement->kept = kept;
-		judgement->kept_size = size;
-	}
-	if (judgement->kept[byte] & bit)
-		return 0;
-	judgement->kept[byte] |= bit;
-	return 1;
+	return unwritable_chunks_contain(filesystem->unwritable, extent->bytenr);
 }
 
-/* What the checksums of an extent of DISK_BYTES take; 0 if it has none. */
-static uint64_t checksum_bytes_of(const struct judgement *judgement, uint32_t filesystem,
-				  uint64_t disk_bytes, bool has_checksums)
+static void start_lookups(struct freed_search *search, uint32_t filesystem)
 {
-	const struct checksum_format *format = &judgement->set->filesystems[filesystem].checksums;
+	const struct named_filesystem *named = &search->set->filesystems[filesystem];
 
-	return has_checksums ? disk_bytes / format->sector_size * format->size : 0;
+	if (search->lookup_filesystem == filesystem)
+		return;
+	search->lookup_filesystem = filesystem;
+	if (search->look)
+		search->watch = steady_look_watch(search->look, named->fsid);
+	extent_lookup_start(search->lookup, named->fd);
+	backref_query_watch(search->query, search->watch);
 }
 
-/* Takes back that the extent is freed. */
-static int keep_extent(struct judgement *judgement, const struct reference *reference)
-{
-	struct freed_space *space = &judgement->space;
-	int ret = keep(judgement, reference->index);
-
-	if (ret <= 0)
-		return ret;
-	space->freed_bytes -= reference->disk_bytes;
-	space->kept_bytes += reference->disk_bytes;
-	judgement->extent_count--;
-	judgement->checksum_bytes -= checksum_bytes_of(judgement, reference->filesystem,
-						       reference->disk_bytes,
-						       reference->has_checksums);
-	return 0;
-}
-
-static int free_extent(struct judgement *judgement, const struct named_extent *extent)
-{
-	struct freed_space *space = &judgement->space;
-
-	/* Sums stay below this one, so that none of them can overflow. */
-	if (extent->disk_bytes > UINT64_MAX - space->freed_bytes - space->kept_bytes)
-		return -EPROTO;
-	space->freed_bytes += extent->disk_bytes;
-	judgement->extent_count++;
-	judgement->checksum_bytes += checksum_bytes_of(judgement, extent->filesystem,
-						       extent->disk_bytes, extent->has_checksums);
-	return 0;
-}
-
-/* Whether one file alone refers to it. The running transaction was committed before. */
-static bool find_sole_reference(struct judgement *judgement, const struct named_extent *extent,
+/* Whether one file alone refers to it. The look at the file system began with a commit. */
+static bool find_sole_reference(struct freed_search *search, const struct named_extent *extent,
 				struct extent_ref *ret_ref)
 {
-	const struct named_filesystem *filesystem =
-		&judgement->set->filesystems[extent->filesystem];
+	const struct snapshot_families *families =
+		search->set->filesystems[extent->filesystem].families;
 
-	if (!filesystem->families)
-		return false;
-	if (judgement->lookup_filesystem != extent->filesystem) {
-		extent_lookup_start(judgement->lookup, filesystem->fd);
-		judgement->lookup_filesystem = extent->filesystem;
-	}
-	return find_sole_owner(judgement->lookup, filesystem->families, extent->bytenr, ret_ref);
+	return families && !search->watch &&
+	       find_sole_owner(search->lookup, families, extent->bytenr, ret_ref);
 }
 
-/* All references, of which *SOLE is one if it is the only one; as backref_query_extent(). */
-static int find_references(struct judgement *judgement, const struct named_extent *extent,
+/* All references; *SOLE is the reference if there is only one; as backref_query_extent(). */
+static int find_references(struct freed_search *search, const struct named_extent *extent,
 			   struct extent_ref *sole, struct extent_ref **ret_refs, size_t *ret_count,
 			   bool *ret_complete)
 {
-	if (!find_sole_reference(judgement, extent, sole))
-		return backref_query_extent(judgement->query,
-					    judgement->set->filesystems[extent->filesystem].fd,
+	start_lookups(search, extent->filesystem);
+	if (!find_sole_reference(search, extent, sole))
+		return backref_query_extent(search->query,
+					    search->set->filesystems[extent->filesystem].fd,
 					    extent->bytenr, ret_refs, ret_count, ret_complete);
 	*ret_refs = sole;
 	*ret_count = 1;
@@ -330,49 +332,116 @@ static int find_references(struct judgement *judgement, const struct named_exten
 	return 0;
 }
 
-/* Notes who refers to the extent, but for subvolumes that are in the set as a whole. */
-static int judge_extent(struct judgement *judgement, const struct named_extent *extent,
-			uint64_t index)
+/* The cleaner works on its tree: some of its references are gone, and the others will be. */
+static bool is_deleted(const struct freed_search *search, uint32_t filesystem, uint64_t root)
+{
+	const struct snapshot_families *families = search->set->filesystems[filesystem].families;
+
+	return families && is_subvolume_id(root) && !snapshot_families_find(families, root);
+}
+
+/* The kernel returns references in any order. */
+static void add_to_digest(struct freed_search *search, uint64_t disk_bytes,
+			  const struct extent_ref *ref)
+{
+	uint64_t digest = digest_add_number(DIGEST_START, disk_bytes);
+
+	digest = digest_add_number(digest, ref->root);
+	search->space.digest += digest_add_number(digest, ref->inode);
+}
+
+/* Whether more than the references of whole subvolumes decide; these are noted. */
+static bool note_references(struct freed_search *search, const struct named_extent *extent,
+			    const struct extent_ref *refs, size_t count, struct held_extent *held)
 {
 	struct reference reference = {
-		.index = index,
+		.index = held->index,
 		.disk_bytes = extent->disk_bytes,
 		.filesystem = extent->filesystem,
-		.has_checksums = extent->has_checksums,
 	};
+	bool are_noted = false;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct whole_subvolume *whole;
+
+		/* The pieces of an extent in a file come together. */
+		if (i && refs[i].root == refs[i - 1].root && refs[i].inode == refs[i - 1].inode)
+			continue;
+		if (is_deleted(search, extent->filesystem, refs[i].root))
+			continue;
+		add_to_digest(search, extent->disk_bytes, &refs[i]);
+		whole = find_whole(search, extent->filesystem, refs[i].root);
+		if (whole && !whole->has_named_files) {
+			holders_add_argument(&held->holders, whole->argument);
+			continue;
+		}
+		reference.otherwise = whole ? whole->argument : OTHER_HOLDER;
+		reference.subvolid = refs[i].root;
+		reference.inode = refs[i].inode;
+		record_sort_add(search->references, &reference);
+		are_noted = true;
+	}
+	return are_noted;
+}
+
+static int judge_extent(struct freed_search *search, const struct named_extent *extent,
+			uint64_t index)
+{
+	struct held_extent held = { index, extent->disk_bytes, NO_HOLDERS };
+	struct freed_space *space = &search->space;
 	struct extent_ref sole, *refs;
 	bool complete;
 	size_t count;
 	int ret;
 
-	ret = find_references(judgement, extent, &sole, &refs, &count, &complete);
-	/* It is gone already. */
-	if (ret == -ENOENT)
+	ret = find_references(search, extent, &sole, &refs, &count, &complete);
+	if (ret == -ENOENT || (ret == 0 && extent_refs_have_moved(refs, count))) {
+		space->moved_count++;
 		return 0;
-	if (ret == 0)
-		ret = free_extent(judgement, extent);
+	}
 	if (ret < 0)
 		return ret;
-	for (size_t i = 0; i < count; i++) {
-		if (is_whole(judgement, extent->filesystem, refs[i].root))
-			continue;
-		/* The pieces of an extent in a file come together. */
-		if (i && refs[i].root == refs[i - 1].root && refs[i].inode == refs[i - 1].inode)
-			continue;
-		reference.subvolid = refs[i].root;
-		reference.inode = refs[i].inode;
-		record_sort_add(judgement->references, &reference);
-	}
-	if (complete)
+	if (__builtin_add_overflow(search->judged_bytes, extent->disk_bytes, &search->judged_bytes))
+		return -EPROTO;
+	if (is_unwritable(search, extent)) {
+		space->read_only_bytes += extent->disk_bytes;
 		return 0;
-	judgement->space.incomplete_count++;
-	return keep_extent(judgement, &reference);
+	}
+	if (!complete) {
+		space->incomplete_count++;
+		holders_add_argument(&held.holders, OTHER_HOLDER);
+	}
+	if (note_references(search, extent, refs, count, &held))
+		record_sort_add(search->held, &held);
+	else
+		count_held(search, &held);
+	return 0;
 }
 
-static int judge_extents(struct judgement *judgement)
+/* For an extent that is not judged: it only has to be where it was, if anything moves extents. */
+static int check_extent(struct freed_search *search, const struct named_extent *extent)
 {
-	struct record_sort *extents = judgement->set->extents;
-	struct freed_space *space = &judgement->space;
+	struct extent_ref *refs;
+	bool complete;
+	size_t count;
+	int ret;
+
+	start_lookups(search, extent->filesystem);
+	if (!search->watch)
+		return 0;
+	ret = backref_query_extent(search->query, search->set->filesystems[extent->filesystem].fd,
+				   extent->bytenr, &refs, &count, &complete);
+	if (ret == -ENOENT || (ret == 0 && extent_refs_have_moved(refs, count))) {
+		search->space.moved_count++;
+		return 0;
+	}
+	return ret;
+}
+
+static int judge_extents(struct freed_search *search)
+{
+	struct record_sort *extents = search->set->extents;
+	struct freed_space *space = &search->space;
 	struct named_extent extent;
 	uint64_t index;
 	int ret;
@@ -381,9 +450,11 @@ static int judge_extents(struct judgement *judgement)
 	for (index = 0; ret == 0 && (ret = record_sort_next(extents, &extent)) > 0; index++) {
 		if (extent.of_file)
 			space->disk_bytes = saturating_add(space->disk_bytes, extent.disk_bytes);
-		ret = judgement->set->is_judged ? judge_extent(judgement, &extent, index) : 0;
+		space->digest += digest_add_number(DIGEST_START, extent.disk_bytes);
+		ret = search->set->is_judged ? judge_extent(search, &extent, index) :
+					       check_extent(search, &extent);
 		if (index && index % EXTENTS_PER_PROGRESS == 0)
-			judgement->ops->progress(judgement->data, index);
+			search->ops->progress(search->data, index);
 	}
 	return ret;
 }
@@ -393,8 +464,15 @@ static int judge_extents(struct judgement *judgement)
 /* All that is known of an inode. */
 struct inode_group {
 	struct named_inode inode;
-	uint64_t name_count;
+	/* its names, in order */
+	struct named_inode *names;
+	size_t name_count;
+	size_t names_room;
+	struct holders holders;
 	bool at_end;
+	/* deleting the names deletes it; once this is known */
+	bool goes;
+	bool is_judged;
 	/* the first record of the next group */
 	struct named_inode next;
 	bool have_next;
@@ -418,107 +496,154 @@ static int next_record(struct record_sort *inodes, struct inode_group *group)
 	return ret < 0 ? ret : 0;
 }
 
+static int add_name(struct inode_group *group)
+{
+	size_t room = group->names_room ? 2 * group->names_room : 16;
+	struct named_inode *names;
+
+	if (group->name_count < group->names_room)
+		return 0;
+	/* The names that a file had meanwhile are not limited by the number of its links. */
+	if (room > NAMES_MAX)
+		return -E2BIG;
+	names = reallocarray(group->names, room, sizeof(*names));
+	if (!names)
+		return -ENOMEM;
+	group->names = names;
+	group->names_room = room;
+	return 0;
+}
+
 static int next_group(struct record_sort *inodes, struct inode_group *group)
 {
 	int ret = 0;
 
 	group->at_end = !group->have_next;
 	group->inode = group->next;
+	group->is_judged = false;
 	group->name_count = 0;
+	group->holders = NO_HOLDERS;
 	while (ret == 0 && group->have_next &&
 	       compare_identities(&group->inode, group->next.filesystem, group->next.subvolid,
 				  group->next.inode) == 0) {
-		if (group->next.parent)
-			group->name_count++;
-		if (group->next.item_bytes > group->inode.item_bytes)
-			group->inode.item_bytes = group->next.item_bytes;
+		if (group->next.parent) {
+			ret = add_name(group);
+			if (ret < 0)
+				return ret;
+			group->names[group->name_count++] = group->next;
+		}
 		if (group->next.link_count > group->inode.link_count)
 			group->inode.link_count = group->next.link_count;
+		holders_add_argument(&group->holders, group->next.argument);
 		ret = next_record(inodes, group);
 	}
 	return ret;
 }
 
-/* Whether all names of the inode are in the set, so that it goes. */
-static bool group_goes(const struct inode_group *group)
+static int compare_names(const void *a, const void *b)
 {
-	return !group->at_end &&
-	       (group->inode.link_count <= 1 || group->name_count >= group->inode.link_count);
+	const struct named_inode *x = a, *y = b;
+	int order = compare_numbers(x->parent, y->parent);
+
+	return order ? order : compare_numbers(x->name_hash, y->name_hash);
 }
 
-static void count_group(struct judgement *judgement, const struct inode_group *group)
+/* Whether a name that the inode has now was found: -ENOENT ends the search. */
+static int find_name(void *data, const struct inode_name *name)
+{
+	const struct inode_group *group = data;
+	const struct named_inode key = {
+		.parent = name->parent,
+		.name_hash = named_set_name_hash(name->name, name->length),
+	};
+
+	return bsearch(&key, group->names, group->name_count, sizeof(key), compare_names) ? 0 :
+											    -ENOENT;
+}
+
+/*
+ * Whether all names of the inode are in the set. A name that was found can be another by now: only
+ * those that it has at one time count.
+ */
+static int judge_names(const struct freed_search *search, struct inode_group *group)
 {
 	const struct named_inode *inode = &group->inode;
+	int ret;
 
-	if (group_goes(group) && !is_whole(judgement, inode->filesystem, inode->subvolid))
-		judgement->item_bytes = saturating_add(judgement->item_bytes, inode->item_bytes);
+	group->is_judged = true;
+	group->goes = inode->link_count <= 1;
+	if (group->goes || group->name_count < inode->link_count)
+		return 0;
+	ret = inode_names_each(search->set->filesystems[inode->filesystem].fd, inode->subvolid,
+			       inode->inode, find_name, group);
+	group->goes = ret == 0;
+	return ret == -ENOENT ? 0 : ret;
 }
 
 /* Goes on to the inode of REFERENCE, or to the next one after it. */
-static int seek_group(struct judgement *judgement, struct inode_group *group,
+static int seek_group(struct freed_search *search, struct inode_group *group,
 		      const struct reference *reference)
 {
 	int ret = 0;
 
 	while (ret == 0 && !group->at_end &&
-	       (!reference || compare_identities(&group->inode, reference->filesystem,
-						 reference->subvolid, reference->inode) < 0)) {
-		count_group(judgement, group);
-		ret = next_group(judgement->set->inodes, group);
-	}
+	       compare_identities(&group->inode, reference->filesystem, reference->subvolid,
+				  reference->inode) < 0)
+		ret = next_group(search->set->inodes, group);
 	return ret;
 }
 
-static int judge_reference(struct judgement *judgement, struct inode_group *group,
+static int judge_reference(struct freed_search *search, struct inode_group *group,
 			   const struct reference *reference)
 {
-	int ret = seek_group(judgement, group, reference);
+	struct held_extent held = { reference->index, reference->disk_bytes, NO_HOLDERS };
+	int ret = seek_group(search, group, reference);
+	bool is_named;
 
 	if (ret < 0)
 		return ret;
-	if (group_goes(group) && compare_identities(&group->inode, reference->filesystem,
-						    reference->subvolid, reference->inode) == 0)
-		return 0;
-	return keep_extent(judgement, reference);
+	is_named = !group->at_end && compare_identities(&group->inode, reference->filesystem,
+							reference->subvolid, reference->inode) == 0;
+	if (is_named && !group->is_judged)
+		ret = judge_names(search, group);
+	if (ret < 0)
+		return ret;
+	if (is_named && group->goes)
+		held.holders = group->holders;
+	else
+		holders_add_argument(&held.holders, reference->otherwise);
+	record_sort_add(search->held, &held);
+	return 0;
 }
 
 /* Both are in the order of the inodes. */
-static int judge_references(struct judgement *judgement)
+static int judge_references(struct freed_search *search)
 {
-	struct record_sort *inodes = judgement->set->inodes;
+	struct record_sort *inodes = search->set->inodes;
 	struct inode_group group = { 0 };
 	struct reference reference;
 	int ret;
 
-	ret = record_sort_finish(judgement->references);
+	ret = record_sort_finish(search->references);
 	if (ret == 0)
 		ret = record_sort_finish(inodes);
 	if (ret == 0)
 		ret = next_record(inodes, &group);
 	if (ret == 0)
 		ret = next_group(inodes, &group);
-	while (ret == 0 && (ret = record_sort_next(judgement->references, &reference)) > 0)
-		ret = judge_reference(judgement, &group, &reference);
-	return ret < 0 ? ret : seek_group(judgement, &group, NULL);
+	while (ret == 0 && (ret = record_sort_next(search->references, &reference)) > 0)
+		ret = judge_reference(search, &group, &reference);
+	free(group.names);
+	return ret;
 }
 
 /* -- the whole -- */
 
-static void estimate_metadata(struct judgement *judgement)
+/* With several file systems it is unknown what is freed on which of them. */
+static void find_raw_bytes(struct freed_search *search)
 {
-	uint64_t items = saturating_add(judgement->item_bytes,
-					judgement->extent_count * EXTENT_ITEM_BYTES);
-	uint64_t blocks = saturating_add(judgement->tree_bytes, judgement->checksum_bytes);
-
-	judgement->space.freed_metadata_bytes =
-		saturating_add(blocks, mul_div(items, 100, LEAF_FILL_PERCENT));
-}
-
-/* With several file systems it cannot be told what is freed on which of them. */
-static void find_raw_bytes(struct judgement *judgement)
-{
-	const struct named_set *set = judgement->set;
-	struct freed_space *space = &judgement->space;
+	const struct named_set *set = search->set;
+	struct freed_space *space = &search->space;
 	unsigned int copies;
 
 	if (set->filesystem_count != 1 || data_copies_of(set->filesystems[0].fd, &copies) < 0 ||
@@ -528,56 +653,65 @@ static void find_raw_bytes(struct judgement *judgement)
 						       &space->freed_raw_bytes);
 }
 
-static int judge(struct judgement *judgement)
+static int judge(struct freed_search *search)
 {
 	int ret;
 
-	ret = backref_query_new(&judgement->query);
+	ret = record_sort_new(&search->references, &reference_ops, MEMORY);
 	if (ret == 0)
-		ret = extent_lookup_new(&judgement->lookup);
+		ret = record_sort_new(&search->held, &held_ops, MEMORY);
 	if (ret == 0)
-		ret = record_sort_new(&judgement->references, &reference_ops, MEMORY);
+		ret = read_whole_subvolumes(search);
 	if (ret == 0)
-		ret = read_whole_subvolumes(judgement);
+		ret = judge_extents(search);
 	if (ret == 0)
-		ret = judge_extents(judgement);
+		ret = judge_references(search);
 	if (ret == 0)
-		ret = judge_references(judgement);
+		ret = count_all_held(search);
 	if (ret == 0)
-		estimate_metadata(judgement);
-	if (ret == 0)
-		find_raw_bytes(judgement);
+		find_raw_bytes(search);
+	search->space.digest = digest_add_number(search->space.digest, search->space.freed_bytes);
+	add_up_arguments(search);
 	return ret;
 }
 
-static char *failed_in(const struct judgement *judgement)
+static char *failed_in(const struct freed_search *search)
 {
-	const char *directory = named_set_failed_in(judgement->set);
+	const char *directory = named_set_failed_in(search->set);
 
-	if (!directory && judgement->references)
-		directory = record_sort_failed_in(judgement->references);
+	if (!directory && search->references)
+		directory = record_sort_failed_in(search->references);
+	if (!directory && search->held)
+		directory = record_sort_failed_in(search->held);
 	return directory ? strdup(directory) : NULL;
 }
 
-int freed_space_find(struct named_set *set, const struct freed_space_ops *ops, void *data,
-		     struct freed_space *ret_space, char **ret_failed_in)
+int freed_space_find(struct named_set *set, const struct steady_look *look,
+		     const struct freed_space_ops *ops, void *data, struct freed_space *ret_space,
+		     char **ret_failed_in)
 {
-	struct judgement judgement = {
+	struct freed_search search = {
 		.set = set,
+		.look = look,
 		.ops = ops,
 		.data = data,
 		.lookup_filesystem = UINT32_MAX,
+		.space = { .has_freed = set->is_judged, .digest = DIGEST_START },
 	};
 	int ret;
 
-	ret = set->is_judged ? judge(&judgement) : judge_extents(&judgement);
-	*ret_failed_in = ret < 0 ? failed_in(&judgement) : NULL;
+	ret = backref_query_new(&search.query);
 	if (ret == 0)
-		*ret_space = judgement.space;
-	free(judgement.whole);
-	free(judgement.kept);
-	backref_query_free(judgement.query);
-	extent_lookup_free(judgement.lookup);
-	record_sort_free(judgement.references);
+		ret = extent_lookup_new(&search.lookup);
+	if (ret == 0)
+		ret = set->is_judged ? judge(&search) : judge_extents(&search);
+	*ret_failed_in = ret < 0 ? failed_in(&search) : NULL;
+	if (ret == 0)
+		*ret_space = search.space;
+	free(search.whole);
+	backref_query_free(search.query);
+	extent_lookup_free(search.lookup);
+	record_sort_free(search.references);
+	record_sort_free(search.held);
 	return ret;
 }

@@ -5,18 +5,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/saturating-add.h"
 #include "fs/subvolume.h"
+#include "num/digest.h"
 #include "sharing/named-set.h"
 
 #define MEMORY (16 * 1024 * 1024)
-/* What a snapshot has in place of a subvolume nested in its origin; it is in no tree. */
-#define EMPTY_DIRECTORY_INODE 2
 
 /* -- what is sorted -- */
 
@@ -37,7 +35,6 @@ static bool merge_extents(void *record, const void *next)
 	if (compare_extents(extent, same) != 0)
 		return false;
 	extent->of_file |= same->of_file;
-	extent->has_checksums |= same->has_checksums;
 	return true;
 }
 
@@ -46,11 +43,6 @@ static const struct record_sort_ops extent_ops = {
 	.compare = compare_extents,
 	.merge = merge_extents,
 };
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static int compare_inodes(const void *a, const void *b)
 {
@@ -73,11 +65,10 @@ static bool merge_inodes(void *record, const void *next)
 
 	if (compare_inodes(inode, same) != 0)
 		return false;
-	/* It is the same thing, read twice. */
-	if (same->item_bytes > inode->item_bytes)
-		inode->item_bytes = same->item_bytes;
 	if (same->link_count > inode->link_count)
 		inode->link_count = same->link_count;
+	if (same->argument < inode->argument)
+		inode->argument = same->argument;
 	return true;
 }
 
@@ -89,7 +80,8 @@ static const struct record_sort_ops inode_ops = {
 
 /* -- the set -- */
 
-int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_files)
+int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_files,
+		  uint32_t argument_count)
 {
 	struct named_set *set = calloc(1, sizeof(*set));
 	int ret;
@@ -99,7 +91,11 @@ int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_file
 	set->is_judged = is_judged;
 	set->measures_files = measures_files;
 	pthread_mutex_init(&set->lock, NULL);
-	ret = record_sort_new(&set->extents, &extent_ops, MEMORY);
+	set->argument_count = argument_count;
+	set->arguments = argument_count ? calloc(argument_count, sizeof(*set->arguments)) : NULL;
+	ret = argument_count && !set->arguments ? -ENOMEM : 0;
+	if (ret == 0)
+		ret = record_sort_new(&set->extents, &extent_ops, MEMORY);
 	if (ret == 0)
 		ret = record_sort_new(&set->inodes, &inode_ops, MEMORY);
 	if (ret < 0) {
@@ -118,11 +114,13 @@ void named_set_free(struct named_set *set)
 	for (uint32_t i = 0; i < set->filesystem_count; i++) {
 		close(set->filesystems[i].fd);
 		snapshot_families_free(set->filesystems[i].families);
+		unwritable_chunks_free(set->filesystems[i].unwritable);
 	}
 	for (size_t i = 0; i < set->subvolume_count; i++)
 		free(set->subvolumes[i]);
 	free(set->filesystems);
 	free(set->subvolumes);
+	free(set->arguments);
 	record_sort_free(set->extents);
 	record_sort_free(set->inodes);
 	pthread_mutex_destroy(&set->lock);
@@ -130,24 +128,6 @@ void named_set_free(struct named_set *set)
 }
 
 /* -- file systems and subvolumes, with the lock held -- */
-
-/*
- * Makes what is to be judged the same in memory and on disk, and reads who can share with whom, and
- * how large checksums are.
- */
-static int prepare_filesystem(const struct named_set *set, struct named_filesystem *filesystem)
-{
-	int ret;
-
-	if (!set->is_judged)
-		return 0;
-	ret = filesystem_commit(filesystem->fd);
-	/* Nothing is left to commit on one that is mounted read-only. */
-	if (ret < 0 && ret != -EROFS)
-		return ret;
-	ret = checksum_format_of(filesystem->fd, &filesystem->checksums);
-	return ret < 0 ? ret : snapshot_families_read(&filesystem->families, filesystem->fd);
-}
 
 static int add_filesystem(struct named_set *set, int fd, const uint8_t fsid[FSID_SIZE])
 {
@@ -161,8 +141,13 @@ static int add_filesystem(struct named_set *set, int fd, const uint8_t fsid[FSID
 	list = reallocarray(set->filesystems, set->filesystem_count + 1, sizeof(*list));
 	if (list)
 		set->filesystems = list;
-	ret = list ? prepare_filesystem(set, &filesystem) : -ENOMEM;
+	ret = list ? 0 : -ENOMEM;
+	if (ret == 0 && set->is_judged)
+		ret = snapshot_families_read(&filesystem.families, filesystem.fd);
+	if (ret == 0 && set->is_judged)
+		ret = unwritable_chunks_find(NULL, filesystem.fd, &filesystem.unwritable);
 	if (ret < 0) {
+		snapshot_families_free(filesystem.families);
 		close(filesystem.fd);
 		return ret;
 	}
@@ -210,22 +195,9 @@ static size_t place_of_device(const struct named_set *set, dev_t device)
 
 static int read_subvolume(struct named_set *set, int fd, struct named_subvolume *subvolume)
 {
-	const struct snapshot_families *families;
-	int ret;
+	int ret = find_filesystem(set, fd, &subvolume->filesystem);
 
-	ret = find_filesystem(set, fd, &subvolume->filesystem);
-	if (ret == 0)
-		ret = subvolume_id_of(fd, &subvolume->subvolid);
-	if (ret < 0)
-		return ret;
-	families = set->filesystems[subvolume->filesystem].families;
-	if (!families)
-		return 0;
-	subvolume->member = snapshot_families_find(families, subvolume->subvolid);
-	if (subvolume->member)
-		snapshot_families_relatives(families, subvolume->member, NULL, NULL,
-					    &subvolume->relatives);
-	return 0;
+	return ret < 0 ? ret : subvolume_id_of(fd, &subvolume->subvolid);
 }
 
 static int insert_subvolume(struct named_set *set, int fd, dev_t device, size_t place)
@@ -272,10 +244,7 @@ static int find_subvolume(struct named_set *set, int fd, dev_t device,
 
 struct addition {
 	struct named_set *set;
-	const struct named_subvolume *subvolume;
-	struct space_reader *reader;
-	int fd;
-	uint64_t item_bytes;
+	uint32_t filesystem;
 };
 
 static int add_extent(void *data, const struct disk_extent *extent)
@@ -284,9 +253,8 @@ static int add_extent(void *data, const struct disk_extent *extent)
 	const struct named_extent named = {
 		.bytenr = extent->bytenr,
 		.disk_bytes = extent->disk_bytes,
-		.filesystem = addition->subvolume->filesystem,
+		.filesystem = addition->filesystem,
 		.of_file = 1,
-		.has_checksums = extent->has_checksums,
 	};
 
 	pthread_mutex_lock(&addition->set->lock);
@@ -295,22 +263,6 @@ static int add_extent(void *data, const struct disk_extent *extent)
 	return 0;
 }
 
-/* Counts what leaves the tree, and not what only leaves a copy of a block that stays. */
-static int count_run(void *data, const struct item_run *run)
-{
-	struct addition *addition = data;
-	int ret = space_reader_run_is_shared(addition->reader, addition->fd,
-					     addition->subvolume->member,
-					     &addition->subvolume->relatives, run);
-
-	if (ret == 0)
-		addition->item_bytes = saturating_add(addition->item_bytes, run->bytes);
-	return ret < 0 ? ret : 0;
-}
-
-static const struct space_ops file_ops = { .extent = add_extent };
-static const struct space_ops judged_file_ops = { .extent = add_extent, .run = count_run };
-
 static void add_inode(struct named_set *set, const struct named_inode *inode)
 {
 	pthread_mutex_lock(&set->lock);
@@ -318,70 +270,59 @@ static void add_inode(struct named_set *set, const struct named_inode *inode)
 	pthread_mutex_unlock(&set->lock);
 }
 
-/* Reads the items of FD, of which STATUS tells, and adds the extents and the inode. */
-static int read_inode(struct addition *addition, const struct stat *status, uint32_t link_count,
-		      struct byte_range range, struct file_space *ret_space)
-{
-	struct named_set *set = addition->set;
-	int ret;
-
-	ret = space_read_file(addition->reader, addition->fd, status->st_ino, range,
-			      set->is_judged ? &judged_file_ops : &file_ops, addition,
-			      &ret_space->disk_bytes, &ret_space->inline_bytes);
-	if (ret < 0 || !set->is_judged)
-		return ret;
-	add_inode(set, &(struct named_inode){
-			       .subvolid = addition->subvolume->subvolid,
-			       .inode = status->st_ino,
-			       .item_bytes = addition->item_bytes,
-			       .filesystem = addition->subvolume->filesystem,
-			       .link_count = link_count,
-		       });
-	return 0;
-}
-
-/* Whether all of SUBVOLUME is read in the end. The walk comes to its root before its files. */
-static bool is_read_later(struct named_set *set, const struct named_subvolume *subvolume)
+/*
+ * Whether all of SUBVOLUME is read in the end for this ARGUMENT. The walk comes to its root before its
+ * files, but an earlier argument can lead to some of them.
+ */
+static bool is_read_later(struct named_set *set, struct named_subvolume *subvolume,
+			  uint32_t argument)
 {
 	bool whole;
 
 	pthread_mutex_lock(&set->lock);
-	whole = subvolume->whole;
+	whole = subvolume->whole && subvolume->argument <= argument;
+	subvolume->has_named_files |= !whole;
 	pthread_mutex_unlock(&set->lock);
 	return whole && !set->measures_files;
 }
 
 int named_set_add_file(struct named_set *set, struct space_reader *reader, int fd,
-		       const struct stat *status, struct byte_range range,
+		       const struct stat *status, uint32_t argument, struct byte_range range,
 		       struct file_space *ret_space)
 {
-	struct addition addition = { .set = set, .reader = reader, .fd = fd };
+	struct addition addition = { .set = set };
 	struct named_subvolume *subvolume = NULL;
 	int ret;
 
 	ret = find_subvolume(set, fd, status->st_dev, &subvolume);
 	if (ret < 0)
 		return ret;
-	if (is_read_later(set, subvolume)) {
+	if (is_read_later(set, subvolume, argument)) {
 		*ret_space = (struct file_space){ 0 };
 		return 0;
 	}
-	addition.subvolume = subvolume;
-	return read_inode(&addition, status, status->st_nlink, range, ret_space);
+	addition.filesystem = subvolume->filesystem;
+	ret = space_read_file(reader, fd, status->st_ino, range, add_extent, &addition,
+			      &ret_space->disk_bytes, &ret_space->inline_bytes);
+	if (ret < 0 || !set->is_judged)
+		return ret;
+	add_inode(set, &(struct named_inode){
+			       .subvolid = subvolume->subvolid,
+			       .inode = status->st_ino,
+			       .filesystem = subvolume->filesystem,
+			       .link_count = status->st_nlink,
+			       .argument = argument,
+		       });
+	return 0;
 }
 
-/* FNV-1a. Names that seem to be one make a file stay, which is the safe side. */
-static uint64_t hash_name(const char *name)
+uint64_t named_set_name_hash(const char *name, size_t length)
 {
-	uint64_t hash = 0xcbf29ce484222325;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-	return hash;
+	return digest_add(DIGEST_START, name, length);
 }
 
-int named_set_add_name(struct named_set *set, int fd, const struct stat *status, ino_t parent,
-		       const char *name)
+int named_set_add_name(struct named_set *set, int fd, const struct stat *status, uint32_t argument,
+		       ino_t parent, const char *name)
 {
 	struct named_subvolume *subvolume = NULL;
 	int ret;
@@ -395,36 +336,34 @@ int named_set_add_name(struct named_set *set, int fd, const struct stat *status,
 			       .subvolid = subvolume->subvolid,
 			       .inode = status->st_ino,
 			       .parent = parent,
-			       .name_hash = hash_name(name),
+			       .name_hash = named_set_name_hash(name, strlen(name)),
 			       .filesystem = subvolume->filesystem,
 			       .link_count = status->st_nlink,
+			       .argument = argument,
 		       });
 	return 0;
 }
 
-int named_set_add_directory(struct named_set *set, struct space_reader *reader, int fd,
-			    const struct stat *status)
+bool named_set_takes_directory(const struct named_set *set, const struct stat *status)
 {
-	struct addition addition = { .set = set, .reader = reader, .fd = fd };
+	return set->is_judged && status->st_ino == BTRFS_FIRST_FREE_OBJECTID;
+}
+
+int named_set_add_directory(struct named_set *set, int fd, const struct stat *status,
+			    uint32_t argument)
+{
 	struct named_subvolume *subvolume = NULL;
-	struct file_space space;
 	int ret;
 
-	if (!set->is_judged || status->st_ino == EMPTY_DIRECTORY_INODE)
-		return 0;
 	ret = find_subvolume(set, fd, status->st_dev, &subvolume);
 	if (ret < 0)
 		return ret;
-	if (status->st_ino == BTRFS_FIRST_FREE_OBJECTID) {
-		pthread_mutex_lock(&set->lock);
-		subvolume->whole = true;
-		pthread_mutex_unlock(&set->lock);
-		return 0;
-	}
-	if (is_read_later(set, subvolume))
-		return 0;
-	addition.subvolume = subvolume;
-	return read_inode(&addition, status, 1, WHOLE_FILE, &space);
+	pthread_mutex_lock(&set->lock);
+	if (!subvolume->whole)
+		subvolume->argument = argument;
+	subvolume->whole = true;
+	pthread_mutex_unlock(&set->lock);
+	return 0;
 }
 
 const char *named_set_failed_in(const struct named_set *set)

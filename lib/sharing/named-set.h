@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/byte-range.h"
-#include "base/record-sort.h"
-#include "fs/checksum-format.h"
 #include "fs/filesystem.h"
+#include "fs/unwritable-chunks.h"
+#include "num/byte-range.h"
+#include "num/record-sort.h"
 #include "sharing/file-space.h"
 #include "sharing/snapshot-family.h"
 
@@ -24,9 +24,9 @@ struct named_filesystem {
 	uint8_t fsid[FSID_SIZE];
 	/* anything on it */
 	int fd;
-	/* only if the set is to be judged: else NULL and 0 */
+	/* only if the set is to be judged, else NULL */
 	struct snapshot_families *families;
-	struct checksum_format checksums;
+	struct unwritable_chunks *unwritable;
 };
 
 /* A subvolume that has some of the files. */
@@ -34,11 +34,11 @@ struct named_subvolume {
 	dev_t device;
 	uint64_t subvolid;
 	uint32_t filesystem;
-	/* its root directory was named, or found in a directory that was */
+	/* its root directory was named, or found in a directory that was, first by this argument */
 	bool whole;
-	/* NULL if unknown, and those with which it can share blocks */
-	const struct family_member *member;
-	struct relatives relatives;
+	uint32_t argument;
+	/* some of its files were added for an argument before that */
+	bool has_named_files;
 };
 
 /* A data extent; the same for all that refer to it. */
@@ -47,8 +47,7 @@ struct named_extent {
 	uint64_t disk_bytes;
 	uint32_t filesystem;
 	/* a file refers to it, and not only the rest of a whole subvolume */
-	uint16_t of_file;
-	uint16_t has_checksums;
+	uint32_t of_file;
 };
 
 /* A name of an inode; without a parent and a hash the inode itself. */
@@ -57,10 +56,18 @@ struct named_inode {
 	uint64_t inode;
 	uint64_t parent;
 	uint64_t name_hash;
-	/* its items in the tree that no snapshot shares, only without a name */
-	uint64_t item_bytes;
 	uint32_t filesystem;
 	uint32_t link_count;
+	/* the first one that led to it */
+	uint32_t argument;
+};
+
+/* What is freed if the files that an argument led to are deleted; set by freed_space_find(). */
+struct named_argument {
+	/* these alone */
+	uint64_t freed_alone_bytes;
+	/* with those of all arguments before */
+	uint64_t freed_with_above_bytes;
 };
 
 struct named_set {
@@ -75,16 +82,21 @@ struct named_set {
 	size_t subvolume_count;
 	struct record_sort *extents;
 	struct record_sort *inodes;
+	/* NULL unless they are judged one by one */
+	struct named_argument *arguments;
+	uint32_t argument_count;
 };
 
 /*
  * If the set MEASURES_FILES, all are read, else only those that are not in a whole subvolume, of
- * which all is read later. If it IS_JUDGED, everything for freed-space.h is remembered, and the running transaction of
- * each file system is committed when the first of its files is added. Memory is bounded but for the
- * subvolumes (see record-sort.h).
+ * which all is read later. If it IS_JUDGED, everything for freed-space.h is remembered; then each file
+ * system needs a steady look with references that begins before (see steady-look.h). Each of
+ * ARGUMENT_COUNT arguments is judged, too; if that is 0, only all together. Memory is bounded but for
+ * the subvolumes and arguments (see record-sort.h).
  * Returns 0 or -ENOMEM; freed with named_set_free().
  */
-int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_files);
+int named_set_new(struct named_set **ret_set, bool is_judged, bool measures_files,
+		  uint32_t argument_count);
 void named_set_free(struct named_set *set);
 
 /* What a file has on disk. */
@@ -95,12 +107,12 @@ struct file_space {
 };
 
 /*
- * Add the regular file FD with the extents that it has in RANGE. It can be added several times. Safe
- * to call from several threads, each with a READER.
+ * Add the regular file FD, to which ARGUMENT led, with the extents that it has in RANGE. It can be
+ * added several times. Safe to call from several threads, each with a READER.
  * Returns 0, -EPERM without CAP_SYS_ADMIN, or a negative errno as space_read_file().
  */
 int named_set_add_file(struct named_set *set, struct space_reader *reader, int fd,
-		       const struct stat *status, struct byte_range range,
+		       const struct stat *status, uint32_t argument, struct byte_range range,
 		       struct file_space *ret_space);
 
 /*
@@ -108,15 +120,21 @@ int named_set_add_file(struct named_set *set, struct space_reader *reader, int f
  * only with the last of its names. Safe to call from several threads.
  * Returns 0, or a negative errno as filesystem_id_of().
  */
-int named_set_add_name(struct named_set *set, int fd, const struct stat *status, ino_t parent,
-		       const char *name);
+int named_set_add_name(struct named_set *set, int fd, const struct stat *status, uint32_t argument,
+		       ino_t parent, const char *name);
+
+/* The hash of a name. Names that seem to be one make a file stay, which is the safe side. */
+uint64_t named_set_name_hash(const char *name, size_t length);
+
+/* Whether a directory has to be added: the root of a subvolume, if the set is judged. */
+bool named_set_takes_directory(const struct named_set *set, const struct stat *status);
 
 /*
- * Add the directory FD, whose entries are added as well. If it is the root of a subvolume, all of the
- * subvolume is in the set. Errors as named_set_add_file().
+ * Add the root FD of a subvolume, whose entries are added as well: then all of the subvolume is in the
+ * set. Errors as named_set_add_file().
  */
-int named_set_add_directory(struct named_set *set, struct space_reader *reader, int fd,
-			    const struct stat *status);
+int named_set_add_directory(struct named_set *set, int fd, const struct stat *status,
+			    uint32_t argument);
 
 /* As record_sort_failed_in(), for the sorts of the set. */
 const char *named_set_failed_in(const struct named_set *set);

@@ -4,16 +4,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "fs/backref.h"
 #include "fs/subvolume.h"
 #include "sharing/owner-names.h"
+#include "sys/cleanup.h"
 
 struct owner_names {
 	int fd;
 	uint8_t fsid[FSID_SIZE];
 	/* the subvolume asked for last; owners of one often follow each other */
 	uint64_t subvolid;
+	bool is_known;
+	int subvolume_error;
 	char *subvolume;
 	char *directory;
 	int subvolume_fd;
@@ -47,6 +49,7 @@ static void forget_subvolume(struct owner_names *names)
 	names->subvolume = NULL;
 	free(names->directory);
 	names->directory = NULL;
+	names->is_known = false;
 }
 
 void owner_names_free(struct owner_names *names)
@@ -67,14 +70,18 @@ static int find_subvolume(struct owner_names *names, uint64_t subvolid)
 {
 	int ret;
 
-	if (names->subvolume && names->subvolid == subvolid)
+	if (names->is_known && names->subvolid == subvolid)
 		return 0;
 
 	forget_subvolume(names);
-	names->subvolid = subvolid;
 	ret = subvolume_path(names->fd, subvolid, &names->subvolume);
+	if (ret == -ENOMEM)
+		return ret;
+	names->subvolid = subvolid;
+	names->subvolume_error = ret;
+	names->is_known = true;
 	if (ret < 0)
-		return ret == -ENOMEM ? ret : 0;
+		return 0;
 
 	ret = subvolume_open_mounted(names->fsid, subvolid, names->subvolume, &names->directory);
 	if (ret < 0)
@@ -108,6 +115,7 @@ int owner_names_find_subvolume(struct owner_names *names, uint64_t subvolid,
 		return ret;
 	*ret_name = (struct owner_name){
 		.subvolume = names->subvolume,
+		.subvolume_error = names->subvolume_error,
 		.directory = names->directory,
 	};
 	return 0;
@@ -130,6 +138,7 @@ int owner_names_find(struct owner_names *names, const struct extent_owner *owner
 
 	*ret_name = (struct owner_name){
 		.subvolume = names->subvolume,
+		.subvolume_error = names->subvolume_error,
 		.directory = names->directory,
 		.names = names->names,
 		.complete = complete,

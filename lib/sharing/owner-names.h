@@ -11,6 +11,8 @@
 struct owner_name {
 	/* the path from the top level, "/" for the top level itself; NULL if deleted or unknown */
 	const char *subvolume;
+	/* why it has no path: 0, or as subvolume_path() */
+	int subvolume_error;
 	/* a directory under which the subvolume is mounted, or NULL */
 	const char *directory;
 	/* relative to the subvolume, NULL-terminated; NULL if the inode has no name */

@@ -5,18 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/record-sort.h"
-#include "base/saturating-add.h"
 #include "fs/backref.h"
+#include "num/digest.h"
+#include "num/record-sort.h"
+#include "num/saturating.h"
 #include "sharing/owner-summary.h"
 #include "sharing/sole-owner.h"
+#include "sys/cleanup.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
 
 /* A part of a data extent that examined files refer to. */
-struct piece {
+struct mapped_piece {
 	uint64_t bytenr;
 	/* in the data extent, from START up to END */
 	uint64_t start;
@@ -50,34 +51,31 @@ struct owner_summary {
 	struct subvolume_owners *list;
 	size_t count;
 	uint64_t incomplete_count;
+	uint64_t moved_count;
+	uint64_t digest;
 	uint64_t asked_count;
 };
 
 /* -- sorting -- */
 
-static int compare_numbers(uint64_t x, uint64_t y)
-{
-	return (x > y) - (x < y);
-}
-
 static int compare_pieces(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct mapped_piece *x = a, *y = b;
 
 	if (x->bytenr != y->bytenr)
 		return compare_numbers(x->bytenr, y->bytenr);
 	return compare_numbers(x->start, y->start);
 }
 
-static bool is_same_file(const struct piece *x, uint64_t subvolid, uint64_t inode)
+static bool is_same_file(const struct mapped_piece *x, uint64_t subvolid, uint64_t inode)
 {
 	return x->subvolid == subvolid && x->inode == inode;
 }
 
 static bool merge_pieces(void *record, const void *next)
 {
-	struct piece *piece = record;
-	const struct piece *later = next;
+	struct mapped_piece *piece = record;
+	const struct mapped_piece *later = next;
 
 	if (piece->bytenr != later->bytenr || later->start > piece->end)
 		return false;
@@ -89,7 +87,7 @@ static bool merge_pieces(void *record, const void *next)
 }
 
 static const struct record_sort_ops piece_ops = {
-	.record_size = sizeof(struct piece),
+	.record_size = sizeof(struct mapped_piece),
 	.compare = compare_pieces,
 	.merge = merge_pieces,
 };
@@ -153,7 +151,7 @@ void owner_summary_add(struct owner_summary *summary, uint64_t subvolid, uint64_
 		       bool flagged_shared)
 {
 	/* Zeroed, also between the members: the bytes may be written to a file. */
-	struct piece piece;
+	struct mapped_piece piece;
 
 	memset(&piece, 0, sizeof(piece));
 	piece.bytenr = extent->disk_bytenr;
@@ -220,6 +218,15 @@ static void credit_file(struct owner_summary *summary, uint64_t subvolid, uint64
 	record_sort_add(summary->files, &file);
 }
 
+static void add_to_digest(struct owner_summary *summary, uint64_t bytes,
+			  const struct extent_ref *ref)
+{
+	uint64_t digest = digest_add_number(DIGEST_START, bytes);
+
+	digest = digest_add_number(digest, ref->root);
+	summary->digest += digest_add_number(digest, ref->inode);
+}
+
 /* REFS are in order of their files. */
 static int credit_refs(struct owner_summary *summary, const struct held *held,
 		       const struct extent_ref *refs, size_t count)
@@ -229,6 +236,7 @@ static int credit_refs(struct owner_summary *summary, const struct held *held,
 	int ret;
 
 	for (size_t i = 0; i < count; i++) {
+		add_to_digest(summary, held->bytes, &refs[i]);
 		if (!held->several && refs[i].root == held->subvolid &&
 		    refs[i].inode == held->inode) {
 			own_refs++;
@@ -283,12 +291,15 @@ static int resolve_extent(struct owner_summary *summary, const struct resolution
 	size_t count;
 	int ret;
 
+	summary->digest += digest_add_number(DIGEST_START, held->bytes);
 	if (is_own(resolution, held))
 		return 0;
 	ret = backref_query_extent(resolution->query, resolution->fd, held->bytenr, &refs, &count,
 				   &complete);
-	if (ret == -ENOENT)
+	if (ret == -ENOENT || (ret == 0 && extent_refs_have_moved(refs, count))) {
+		summary->moved_count++;
 		return 0;
+	}
 	if (ret < 0)
 		return ret;
 	if (!complete)
@@ -297,7 +308,7 @@ static int resolve_extent(struct owner_summary *summary, const struct resolution
 	return credit_refs(summary, held, refs, count);
 }
 
-static void hold(struct held *held, const struct piece *piece)
+static void hold(struct held *held, const struct mapped_piece *piece)
 {
 	bool is_new = held->bytenr != piece->bytenr || !held->bytes;
 
@@ -316,7 +327,7 @@ static int resolve_pieces(struct owner_summary *summary, const struct resolution
 			  void (*progress)(uint64_t extents_asked))
 {
 	struct held held = { 0 };
-	struct piece piece;
+	struct mapped_piece piece;
 	int ret, resolved;
 
 	while ((ret = record_sort_next(summary->pieces, &piece)) > 0) {
@@ -358,7 +369,7 @@ static int compare_bytes_falling(const void *a, const void *b)
 }
 
 int owner_summary_resolve(struct owner_summary *summary, int fd,
-			  const struct snapshot_families *families,
+			  const struct snapshot_families *families, struct relocation_watch *watch,
 			  void (*progress)(uint64_t extents_asked))
 {
 	CLEANUP(backref_query_freep) struct backref_query *query = NULL;
@@ -374,7 +385,8 @@ int owner_summary_resolve(struct owner_summary *summary, int fd,
 	if (ret < 0)
 		return ret;
 	extent_lookup_start(lookup, fd);
-	resolution = (struct resolution){ fd, query, lookup, families };
+	backref_query_watch(query, watch);
+	resolution = (struct resolution){ fd, query, lookup, watch ? NULL : families };
 	ret = resolve_pieces(summary, &resolution, progress);
 	if (ret == 0)
 		ret = count_files(summary);
@@ -403,4 +415,14 @@ const struct subvolume_owners *owner_summary_list(const struct owner_summary *su
 uint64_t owner_summary_incomplete_count(const struct owner_summary *summary)
 {
 	return summary->incomplete_count;
+}
+
+uint64_t owner_summary_moved_count(const struct owner_summary *summary)
+{
+	return summary->moved_count;
+}
+
+uint64_t owner_summary_digest(const struct owner_summary *summary)
+{
+	return summary->digest;
 }

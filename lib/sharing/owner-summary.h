@@ -45,13 +45,13 @@ void owner_summary_add(struct owner_summary *summary, uint64_t subvolid, uint64_
 
 /*
  * Ends the adding and looks up each data extent once, on the file system of FD, whose subvolumes
- * FAMILIES are. Without these (NULL) it takes a call of the kernel for each extent. PROGRESS is called
- * now and then. An extent that no longer exists is skipped.
+ * FAMILIES are, with WATCH, which can be NULL. Without families it takes a call of the kernel for
+ * each extent. PROGRESS is called now and then.
  * Returns 0, or a negative errno as backref_query_extent(), record_sort_finish() and
  * record_sort_next().
  */
 int owner_summary_resolve(struct owner_summary *summary, int fd,
-			  const struct snapshot_families *families,
+			  const struct snapshot_families *families, struct relocation_watch *watch,
 			  void (*progress)(uint64_t extents_asked));
 
 /* As record_sort_failed_in(), after owner_summary_resolve() has failed. */
@@ -63,5 +63,11 @@ const struct subvolume_owners *owner_summary_list(const struct owner_summary *su
 
 /* The number of data extents with more references than the kernel lists, so owners are missing. */
 uint64_t owner_summary_incomplete_count(const struct owner_summary *summary);
+
+/* The number of extents without a reference, or with a copy by a relocation. */
+uint64_t owner_summary_moved_count(const struct owner_summary *summary);
+
+/* Of all extents and who refers to them, wherever they are: the same for two looks at one state. */
+uint64_t owner_summary_digest(const struct owner_summary *summary);
 
 #endif

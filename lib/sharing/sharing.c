@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/saturating-add.h"
+#include "num/saturating.h"
 #include "sharing/sharing.h"
 
 bool mapped_extent_is_shared(const struct mapped_extent *extent)
@@ -42,6 +42,10 @@ void sharing_add(struct sharing *sharing, const struct sharing *other)
 	sharing->shared_bytes = saturating_add(sharing->shared_bytes, other->shared_bytes);
 	sharing->inline_bytes = saturating_add(sharing->inline_bytes, other->inline_bytes);
 	sharing->delalloc_bytes = saturating_add(sharing->delalloc_bytes, other->delalloc_bytes);
+	sharing->has_fragments |= other->has_fragments;
+	sharing->piece_count += other->piece_count;
+	sharing->waste_bytes = saturating_add(sharing->waste_bytes, other->waste_bytes);
+	sharing->copy_bytes = saturating_add(sharing->copy_bytes, other->copy_bytes);
 }
 
 uint64_t sharing_exclusive_bytes(const struct sharing *sharing)

@@ -18,6 +18,11 @@ struct sharing {
 	uint64_t shared_bytes;
 	uint64_t inline_bytes;
 	uint64_t delalloc_bytes;
+	/* the members below are known: see fragments.h */
+	bool has_fragments;
+	uint64_t piece_count;
+	uint64_t waste_bytes;
+	uint64_t copy_bytes;
 };
 
 /* Whether the kernel marked EXTENT as shared with another file or another part of this one. */

@@ -9,9 +9,10 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
+#include "fs/subvolume.h"
 #include "fs/tree-range.h"
 #include "sharing/snapshot-family.h"
+#include "sys/cleanup.h"
 
 struct snapshot_families {
 	/* in ascending order of subvolid, as in the root tree */
@@ -19,33 +20,22 @@ struct snapshot_families {
 	size_t count;
 };
 
-static bool is_subvolume(const struct tree_item *item)
-{
-	return item->type == BTRFS_ROOT_ITEM_KEY && (item->objectid == BTRFS_FS_TREE_OBJECTID ||
-						     (item->objectid >= BTRFS_FIRST_FREE_OBJECTID &&
-						      item->objectid <= BTRFS_LAST_FREE_OBJECTID));
-}
-
 /* Returns 1, 0 for a subvolume that was deleted, or -EPROTO. */
 static int parse_member(const struct tree_item *item, struct family_member *ret_member)
 {
 	struct btrfs_root_item raw = { 0 };
-	struct family_member member = { .subvolid = item->objectid };
 
 	if (item->size < offsetof(struct btrfs_root_item, generation_v2))
 		return -EPROTO;
 	memcpy(&raw, item->data, item->size < sizeof(raw) ? item->size : sizeof(raw));
 	if (!raw.refs)
 		return 0;
-	member.tree_bytes = le64toh(raw.bytes_used);
-	member.last_snapshot = le64toh(raw.last_snapshot);
-	if (raw.generation == raw.generation_v2) {
-		member.otransid = le64toh(raw.otransid);
-		memcpy(member.uuid, raw.uuid, sizeof(member.uuid));
-		memcpy(member.parent_uuid, raw.parent_uuid, sizeof(member.parent_uuid));
-	}
-
-	*ret_member = member;
+	if (le64toh(raw.last_snapshot) > item->leaf_generation)
+		return -EPROTO;
+	*ret_member = (struct family_member){
+		.subvolid = item->objectid,
+		.last_snapshot = le64toh(raw.last_snapshot),
+	};
 	return 1;
 }
 
@@ -71,40 +61,27 @@ static int add_member(struct snapshot_families *families, const struct family_me
 	return 0;
 }
 
-static int read_members(struct snapshot_families *families, int fd)
+static int take_root(void *data, const struct tree_item *item)
 {
-	const struct tree_key min = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
-	const struct tree_key max = { BTRFS_LAST_FREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
-	CLEANUP(tree_range_freep) struct tree_range *range = NULL;
-	struct tree_item item;
+	struct family_member member;
 	int ret;
 
-	ret = tree_range_new(&range);
-	if (ret < 0)
-		return ret;
-	tree_range_start(range, fd, BTRFS_ROOT_TREE_OBJECTID, min, max);
-	while ((ret = tree_range_next(range, &item)) > 0) {
-		struct family_member member;
-
-		if (!is_subvolume(&item))
-			continue;
-		ret = parse_member(&item, &member);
-		if (ret > 0)
-			ret = add_member(families, &member);
-		if (ret < 0)
-			return ret;
-	}
-	return ret;
+	if (item->type != BTRFS_ROOT_ITEM_KEY || !is_subvolume_id(item->objectid))
+		return 0;
+	ret = parse_member(item, &member);
+	return ret > 0 ? add_member(data, &member) : ret;
 }
 
 int snapshot_families_read(struct snapshot_families **ret_families, int fd)
 {
+	const struct tree_key min = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
+	const struct tree_key max = { BTRFS_LAST_FREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
 	struct snapshot_families *families = calloc(1, sizeof(*families));
 	int ret;
 
 	if (!families)
 		return -ENOMEM;
-	ret = read_members(families, fd);
+	ret = tree_range_each(fd, BTRFS_ROOT_TREE_OBJECTID, min, max, take_root, families);
 	if (ret < 0) {
 		snapshot_families_free(families);
 		return ret;
@@ -142,81 +119,4 @@ const struct family_member *snapshot_families_find(const struct snapshot_familie
 		return NULL;
 	return bsearch(&subvolid, families->members, families->count, sizeof(*families->members),
 		       compare_subvolid);
-}
-
-static bool is_same_uuid(const uint8_t *a, const uint8_t *b)
-{
-	static const uint8_t none[16];
-
-	return memcmp(a, none, sizeof(none)) != 0 && memcmp(a, b, sizeof(none)) == 0;
-}
-
-/* Replaces *BEST by CANDIDATE if it was made later (SIGN 1) or earlier (SIGN -1). */
-static void take_better(const struct family_member **best, const struct family_member *candidate,
-			int sign)
-{
-	if (!*best ||
-	    (candidate->otransid > (*best)->otransid) - (candidate->otransid < (*best)->otransid) ==
-		    sign)
-		*best = candidate;
-}
-
-void snapshot_families_relatives(const struct snapshot_families *families,
-				 const struct family_member *member,
-				 bool (*eligible)(const void *data, uint64_t subvolid),
-				 const void *data, struct relatives *ret_relatives)
-{
-	const struct family_member *found[RELATIVES_MAX] = { NULL };
-	struct relatives relatives = { 0 };
-
-	for (size_t i = 0; i < families->count; i++) {
-		const struct family_member *other = &families->members[i];
-
-		if (other == member || (eligible && !eligible(data, other->subvolid)))
-			continue;
-		if (is_same_uuid(member->parent_uuid, other->uuid))
-			found[0] = other;
-		else if (is_same_uuid(member->uuid, other->parent_uuid))
-			take_better(&found[1], other, 1);
-		else if (!is_same_uuid(member->parent_uuid, other->parent_uuid))
-			continue;
-		else if (other->otransid <= member->otransid)
-			take_better(&found[2], other, 1);
-		else
-			take_better(&found[3], other, -1);
-	}
-	for (size_t i = 0; i < RELATIVES_MAX; i++)
-		if (found[i])
-			relatives.members[relatives.count++] = found[i];
-
-	*ret_relatives = relatives;
-}
-
-/* Returns 1 if tree SUBVOLID has the item KEY in a leaf of GENERATION, 0, or a negative errno. */
-static int has_leaf(struct tree_batch *batch, int fd, uint64_t subvolid, struct tree_key key,
-		    uint64_t generation)
-{
-	struct tree_item item;
-	int ret;
-
-	ret = tree_batch_fetch(batch, fd, subvolid, key, key, 1);
-	/* It was deleted in the meantime. */
-	if (ret == -ENOENT)
-		return 0;
-	if (ret == 0)
-		ret = tree_batch_next(batch, &item);
-	return ret <= 0 ? ret : item.leaf_generation == generation;
-}
-
-int relatives_share_leaf(const struct relatives *relatives, struct tree_batch *batch, int fd,
-			 struct tree_key key, uint64_t generation)
-{
-	for (size_t i = 0; i < relatives->count; i++) {
-		const struct family_member *relative = relatives->members[i];
-		int ret = has_leaf(batch, fd, relative->subvolid, key, generation);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
 }

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/record-sort.h"
-#include "base/saturating-add.h"
+#include "num/record-sort.h"
+#include "num/saturating.h"
 #include "sharing/unique-shared-bytes.h"
 
 #define MEMORY (16 * 1024 * 1024)

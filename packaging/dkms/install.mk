@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs what the module's package consists of, beside the kernel patches, into DESTDIR:
+# Installs the content of the module's package, except the kernel patches, into DESTDIR:
 #   make -f packaging/dkms/install.mk DESTDIR=DIR VERSION=0.2-1, the version of the package
 from := $(dir $(lastword $(MAKEFILE_LIST)))
 source = $(DESTDIR)/usr/src/btrfs-fastpath-$(VERSION)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash disable=SC2034
-# What the programs of the module share: for which kernels it can be built, and which versions go together.
+# Shared by the programs of the module: for which kernels it can be built, and which versions match.
 
-# Users have no sbin, and hooks whatever they were called with. common.sh has a cache in HOME.
+# Users have no sbin, and the environment of hooks is arbitrary. common.sh has a cache in HOME.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=${HOME:-/root} LC_ALL=C
-# What a shell of root may have for other builds
+# root's shell may set these for other builds
 unset FASTPATH_KERNEL_DIR ARCH CROSS_COMPILE KCFLAGS KCPPFLAGS MAKEFLAGS MODPROBE_OPTIONS TAR_OPTIONS
 series_dir=/usr/share/btrfs-fastpath/kernel
 # shellcheck source=../../kernel/scripts/common.sh
 . "$series_dir/scripts/common.sh"
 
-# dkms_setting NAME DEFAULT: an administrator may have changed it, in files that DKMS reads with variables of its own
+# dkms_setting NAME DEFAULT: an administrator can change it in files in which DKMS sets its own variables
 dkms_setting() (
     set +eu
     # shellcheck disable=SC2034 # the files may use them
@@ -25,13 +25,13 @@ dkms_setting() (
 
 dkms_tree=$(dkms_setting dkms_tree /var/lib/dkms)
 
-# package_version PACKAGE: that of its files, also while it is being installed; nothing if there are none
+# package_version PACKAGE: the version of its files, even during installation; nothing without files
 package_version() {
     dpkg-query --show --showformat '${db:Status-Status} ${Version}\n' "$1" 2>/dev/null |
         sed -nE 's/^(installed|unpacked|half-configured|triggers-[a-z]+) //p' || true
 }
 
-# image_version RELEASE: that of the package which has the kernel, signed or not
+# image_version RELEASE: the version of the kernel's package, signed or not
 image_version() {
     local version
 
@@ -39,24 +39,55 @@ image_version() {
     echo "${version:-$(package_version "linux-image-$1-unsigned")}"
 }
 
-# headers_version HEADERS: that of the kernel's package which they were made with, 6.1.192-2 for example
+# headers_version HEADERS: the version of the kernel's package to which they belong, for example 6.1.192-2
 headers_version() {
     sed -n 's/^#define LINUX_PACKAGE_ID " *Debian \(.*\)"$/\1/p' "$1/include/generated/package.h"
 }
 
-# module_version VERSION: what the module says of itself, by which it is told from the stock one
+# The administrator's choice of patches: a line series=full, the default, or series=corrections
+settings_file=/etc/btrfs-fastpath/module.conf
+
+# What read_settings finds: an option of apply, and what is wrong in the file
+only='' wrong_setting=''
+
+# The file is only read: a shell would run what is in it.
+read_settings() {
+    local line
+
+    [ -e "$settings_file" ] || [ -L "$settings_file" ] || return 0
+    if [ ! -f "$settings_file" ] || [ ! -r "$settings_file" ]; then
+        wrong_setting="cannot read $settings_file"
+        return
+    fi
+    if ! is_trusted "$settings_file" || is_shared "$settings_file"; then
+        wrong_setting="other users can write to $settings_file"
+        return
+    fi
+    while read -r line || [ -n "$line" ]; do
+        case $line in
+        '' | '#'*) ;;
+        series=full) only='' ;;
+        series=corrections) only=corrections ;;
+        *) wrong_setting="$settings_file has $(printf %q "${line:0:60}") instead of series=full or series=corrections" ;;
+        esac
+    done <"$settings_file"
+}
+
+read_settings
+
+# module_version VERSION: the version in the module, which the stock module does not have
 module_version() {
-    echo "$1+fastpath@VERSION@"
+    echo "$1+fastpath@VERSION@${only:++$only}"
 }
 
 source_tarball() {
     echo "/usr/src/$source_package.tar.xz"
 }
 
-# Those whose kernels tests/packages/module boots with the module
+# tests/packages/module boots the module with kernels of these series
 tried_bases=(6.1 6.12)
 
-# What examine_kernel finds: why the module cannot be built for a kernel, as a sentence, or nothing; and its version.
+# Results of examine_kernel: why the module cannot be built for a kernel, a sentence or nothing; and its version
 reason='' version=''
 
 # examine_kernel RELEASE [HEADERS]: sets the above, and what read_base sets
@@ -70,6 +101,8 @@ examine_kernel() {
         reason="the module was not tried with this kernel"
     elif [[ $1 == *-rt-* ]]; then
         reason="its source is not in a package"
+    elif [ -n "$wrong_setting" ]; then
+        reason=$wrong_setting
     elif read_base "$base" && [ ! -e "$headers/include/generated/package.h" ]; then
         reason="its headers are not installed: apt install linux-headers-$1"
     elif ! grep -qsx 'CONFIG_BTRFS_FS=m' "$headers/.config"; then
@@ -79,7 +112,7 @@ examine_kernel() {
     fi
 }
 
-# compare_versions RELEASE HEADERS: a module of other sources than the kernel's would hide what was mended in it
+# compare_versions RELEASE HEADERS: a module from another source could lack fixes that the kernel has
 compare_versions() {
     local image_is source_is
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# Scripts and make beside programs that only say what they were asked.
+# Scripts and make, with programs that only print their arguments.
 
 bats_require_minimum_version 1.5.0
 

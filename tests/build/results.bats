@@ -19,22 +19,22 @@ record() {
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     mkdir tree
-    # It looks for its lists beside itself.
+    # It looks for its lists in its own folder.
     cp "$top_srcdir/tests/results" tree/
     printf '# as it is\nno loop device\nthis kernel lists its features\n' >tree/allowed-skips
-    echo 4 >tree/floor
+    echo 4 >tree/test-count
     record good 1..3 'ok 1 - one' 'ok 2 - two' 'ok 3 - three'
     record other 1..2 'ok 1 - first' 'ok 2 - second # SKIP this kernel lists its features'
 }
 
 @test "all is well" {
-    run -0 tree/results --strict --floor good.log other.log
+    run -0 tree/results --strict --count good.log other.log
     [ "${lines[0]}" = "4 tests run: 4 passed, 0 failed; 1 skipped" ]
     [ "${lines[1]}" = "skipped: tests/other 2 - second: this kernel lists its features" ]
     [ ${#lines[@]} -eq 2 ]
 }
 
-@test "a test skipped for a reason that is none" {
+@test "a test skipped for a reason that is not allowed" {
     record worse 1..2 'ok 1 - first' 'ok 2 - second # SKIP fio is not installed'
     run -1 tree/results --strict good.log worse.log
     [ "${lines[1]}" = "skipped: tests/worse 2 - second: fio is not installed" ]
@@ -43,7 +43,7 @@ setup() {
     [ ${#lines[@]} -eq 2 ]
 }
 
-@test "a file skipped for a reason that is none, and one for a good one" {
+@test "a file skipped for a reason that is not allowed, and one for an allowed reason" {
     record worse '1..0 # SKIP bats is not installed'
     record fair '1..0 # SKIP no loop device'
     run -0 tree/results --strict good.log fair.log
@@ -74,7 +74,7 @@ setup() {
     [ "${lines[0]}" = "6 tests run: 4 passed, 2 failed; 0 skipped" ]
 }
 
-@test "failures are listed with what they said" {
+@test "failures are listed with their messages" {
     record bad 1..3 'ERROR: what the tested program says' '# to a test' 'ok 1 - first' '# of the first' 'not ok 2 - second' '# (in test file x, line 5)' \
         '# where it failed' 'ok 3 - third' '# of the third' || true
     run -1 tree/results --strict good.log bad.log
@@ -99,20 +99,20 @@ setup() {
     run -1 tree/results --strict fair.log
 }
 
-@test "the floor" {
-    run -0 tree/results --floor good.log other.log
-    run -1 tree/results --floor good.log
+@test "the number of tests" {
+    run -0 tree/results --count good.log other.log
+    run -1 tree/results --count good.log
     [ "${lines[-1]}" = "ERROR: fewer tests were run than before: 3, not 4" ]
-    run -0 tree/results --set-floor good.log
-    run -0 tree/results --floor good.log
-    [ "$(cat tree/floor)" = 3 ]
+    run -0 tree/results --set-count good.log
+    run -0 tree/results --count good.log
+    [ "$(cat tree/test-count)" = 3 ]
 }
 
-@test "the floor is set by a run without a flaw alone" {
+@test "only a run without failures sets the number of tests" {
     record worse 1..1 'ok 1 - first # SKIP fio is not installed'
-    run -1 tree/results --strict --set-floor good.log worse.log
-    [ "$(cat tree/floor)" = 4 ]
+    run -1 tree/results --strict --set-count good.log worse.log
+    [ "$(cat tree/test-count)" = 4 ]
     record bad 1..1 'not ok 1 - first' || true
-    run -1 tree/results --strict --set-floor good.log bad.log
-    [ "$(cat tree/floor)" = 4 ]
+    run -1 tree/results --strict --set-count good.log bad.log
+    [ "$(cat tree/test-count)" = 4 ]
 }

@@ -9,74 +9,134 @@ load environment.bash
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     mkdir -p tree/.ci tree/tests bin
-    cp "$top_srcdir/.ci/run" tree/.ci/
-    cp "$top_srcdir/tests/newcomer" tree/tests/
+    cp "$top_srcdir/.ci/run" "$top_srcdir/.ci/checks.py" tree/.ci/
+    cp -r "$top_srcdir/tests/newcomer" "$top_srcdir/tests/python" tree/tests/
+    # make distcheck has read-only sources.
+    chmod -R u+w tree
     PATH=$PWD/bin:$PATH
 }
 
-@test ".ci/run only helps whoever asks for help, or for what there is not" {
+@test ".ci/run only prints help for --help and for unknown arguments" {
     stub tree/quickstart 'exit 99'
-    run -0 tree/.ci/run --help
-    [[ $output == "Usage: .ci/run"* ]]
-    run -1 tree/.ci/run --quick
-    [[ $output == "Usage: .ci/run"* ]]
+    run -0 bash tree/.ci/run --help
+    [[ $output == "usage: .ci/run"* ]]
+    run -2 tree/.ci/run --quick
+    [[ $output == "usage: .ci/run"* ]]
 }
 
 @test ".ci/run repeats at its end what failed" {
     # shellcheck disable=SC2016 # for the stub
-    stub tree/quickstart 'case $1 in check-kernel) echo "not ok 7 - a map"; exit 1 ;; esac'
+    stub tree/quickstart 'case $1 in check-kernel) echo "FAILED test_seek.py::test_maps[6.12]"; exit 1 ;; esac'
     stub tree/tests/newcomer 'echo "FAIL: tests/x 2 - y"' 'echo "    # at line 5"' 'seq 1000' 'exit 1'
-    mkdir tree/tests/packages
-    stub tree/tests/packages/run
     stub tree/.ci/lint
     stub tree/configure 'exit 0'
     stub bin/git
     # shellcheck disable=SC2016 # for the stub
+    stub bin/python3 'case $* in *pytest*) exit ;; esac' "exec $(command -v python3) \"\$@\""
+    # shellcheck disable=SC2016 # for the stub
     stub bin/make 'case $* in *check-fuzz*) echo "out of memory"; exit 2 ;; esac'
-    run -1 tree/.ci/run
+    run -1 bash tree/.ci/run
     [[ $output == *"==> newcomer bookworm failed: "*"FAIL: tests/x 2 - y"$'\n'"    # at line 5"* ]]
-    [[ $output == *"==> check-kernel failed: "*"not ok 7 - a map"* ]]
-    [[ $output == *"==> fuzzing failed: "*$'\nout of memory\n'*"What each part took"* ]]
+    [[ $output == *"==> check-kernel failed: "*"FAILED test_seek.py::test_maps[6.12]"* ]]
+    [[ $output == *"==> fuzzing failed: "*$'\nout of memory\n'*"Time of each part"* ]]
     [[ $output == *$'\ncoverage '*" passed "* ]]
-    [[ ${lines[-1]} == "all of it "* ]]
+    [[ ${lines[-1]} == "total "* ]]
 }
 
-@test "tests/newcomer says that it wants a git checkout" {
-    stub bin/id 'echo 0'
+@test ".ci/run leaves no process and no folder after a signal" {
+    local pid tries left status=0
+
+    # shellcheck disable=SC2016 # for the stub
+    stub tree/quickstart 'case $1 in check-kernel) sleep 1000 & exec sleep 1000 ;; esac'
+    stub tree/.ci/lint ': >lint-runs' 'sleep 1000 & exec sleep 1000'
+    stub bin/git
+    mkdir scratch
+    TMPDIR=$PWD/scratch tree/.ci/run 3>&- &
+    pid=$!
+    for ((tries = 0; tries < 300; tries++)); do
+        [ ! -e tree/lint-runs ] || break
+        sleep 0.1
+    done
+    [ -n "$(ls scratch)" ]
+    kill -TERM "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
+    [ -z "$(ls scratch)" ]
+    left=$(find /proc/[0-9]*/cwd -lname "$PWD/*" 2>/dev/null || true)
+    [ -z "$left" ]
+}
+
+@test "tests/newcomer requires a git checkout" {
+    [ "$(id -u)" -eq 0 ] || skip "mounting needs root"
     stub bin/debootstrap
     stub bin/git 'echo "fatal: not a git repository" >&2' 'exit 128'
     run -1 tree/tests/newcomer bookworm
-    [ "$output" = "ERROR: no git checkout of root's, to be cloned: '$PWD/tree'" ]
+    [ "$output" = "ERROR: not a git checkout that root can clone: '$PWD/tree'" ]
 }
 
-@test "check-packages goes on after a failure, and notices a proof that stopped half way" {
+prepare_proofs() {
+    /usr/bin/python3 -m pytest --version || skip "pytest is not installed"
+    mkdir tree/tests/packages share
+    cp "$top_srcdir/pytest.ini" tree/
+    cp "$top_srcdir"/tests/packages/*.py tree/tests/packages/
+}
+
+# check_packages OPTION...: in place of the shell, so that a signal reaches it
+check_packages() {
+    cd tree && exec /usr/bin/python3 -B -m pytest -v tests/packages "$@"
+}
+
+@test "check-packages continues after a failure, and notices a proof that stopped early" {
     local name
 
-    mkdir tree/tests/packages
-    cp "$top_srcdir/tests/packages/run" tree/tests/packages/
-    for name in $(tree/tests/packages/run --list | cut -d ' ' -f 1 | sort -u); do
-        # one that skips a test, and tells who called it
-        stub "tree/tests/packages/$name" "echo \"# $name \$3\"" 'echo "ok 1 - a"' 'echo "ok 2 - b # SKIP none here"' 'echo 1..2'
+    prepare_proofs
+    for name in $(check_packages --collect-only -qq | sed -nE 's/.*\[(.*)-[a-z0-9]+\]$/\1/p'); do
+        # one that skips a test, and says who called it
+        stub "tree/tests/packages/$name" "echo \"$name \$*\" >>'$PWD/calls'" \
+            'echo "ok 1 - a"' 'echo "ok 2 - b # SKIP none here"' 'echo 1..2'
     done
-    run -0 tree/tests/packages/run --share .
-    [[ $output == *"# readme bookworm"*"# lintian trixie"* ]]
-    [[ $output == *"==> What the proofs came to"*"lintian bookworm "*" passed   2 tests, 0 failed"*"    skipped: b: none here"* ]]
+    run -0 check_packages --share ../share
+    [[ $output == *"[lintian-bookworm]: skipped: b: none here"* ]]
+    grep -qx "readme --share $PWD/share bookworm" calls
+    grep -qx "lintian --share $PWD/share trixie" calls
 
-    stub tree/tests/packages/readme 'echo "not ok 1 - a"' 'echo 1..1' 'exit 1'
-    run -1 tree/tests/packages/run --share .
-    [[ $output == *"readme bookworm "*" FAILED   1 tests, 1 failed"*"lintian trixie "*" passed "* ]]
+    stub tree/tests/packages/readme 'echo "not ok 1 - a"' 'echo 1..1'
+    run -1 check_packages
+    [[ $output == *"[readme-bookworm] FAILED"*"[lintian-trixie] PASSED"*$'\nnot ok 1 - a\n'* ]]
     stub tree/tests/packages/readme 'echo "ok 1 - a"' 'echo 1..2'
-    run -1 tree/tests/packages/run --share . --only readme
-    [[ $output == *"ERROR: not every test of it has a result"* ]]
+    run -1 check_packages -k readme
     [[ $output != *lintian* ]]
+    stub tree/tests/packages/readme 'echo 1..0'
+    run -1 check_packages -k readme-trixie
     stub tree/tests/packages/readme 'echo "ok 1 - a"' 'echo 1..1' 'exit 1'
-    run -1 tree/tests/packages/run --share . --only 'readme trixie'
-    [[ $output == *"readme trixie "*FAILED* ]]
-    run -1 tree/tests/packages/run --only read
-    [ "$output" = "ERROR: no such proof: 'read' (--list lists them)" ]
+    run -1 check_packages -k readme-trixie
+    [[ $output == *"[readme-trixie] FAILED"* ]]
+    [[ $output != *readme-bookworm* ]]
+    run -4 check_packages --share missing -k readme-trixie
+    [[ $output == *"--share requires a directory: 'missing'"* ]]
 }
 
-@test "guest-init does nothing but in a guest" {
+@test "a proof ends by a signal to check-packages, and its processes with it" {
+    local pid tries left status=0
+
+    prepare_proofs
+    mkdir scratch
+    stub tree/tests/packages/readme "cd '$PWD/scratch'" ': >runs' 'sleep 1000 & exec sleep 1000'
+    TMPDIR=$PWD/scratch check_packages 3>&- &
+    pid=$!
+    for ((tries = 0; tries < 300; tries++)); do
+        [ ! -e scratch/runs ] || break
+        sleep 0.1
+    done
+    kill -TERM "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
+    [ "$(ls scratch)" = runs ]
+    left=$(find /proc/[0-9]*/cwd -lname "$PWD/scratch" 2>/dev/null || true)
+    [ -z "$left" ]
+}
+
+@test "guest-init does nothing outside a guest" {
     local program argument
 
     unshare --mount --net true 2>/dev/null || skip "no mount namespace of its own"
@@ -101,7 +161,7 @@ make_there() {
         prefix=/usr/local frontenddir=/usr/libexec/btrfs-fastpath/bin "$@"
 }
 
-@test "make uninstall leaves no file, and no folder that is ours alone" {
+@test "make uninstall leaves no file, and no folder of the program" {
     make_there install
     find installed -type d -name btrfs-fastpath | grep -q /doc/
     [ -L installed/usr/local/libexec/btrfs-progs/btrfs-inspect-internal-seek-map ]
@@ -135,8 +195,29 @@ inspect_commands() {
     "$folder/btrfs-inspect-internal-seek-map" --help | grep -q '^Usage: btrfs inspect seek-map'
 }
 
-@test "make dist says that it needs xz, before it makes a tarball" {
+@test "make dist requires xz before it creates a tarball" {
     stub bin/xz 'exit 127'
     run -2 make_there dist-hook
     [[ $output == *"ERROR: make dist needs xz (Debian: xz-utils)"* ]]
+}
+
+@test "a bats file that hangs ends, and its processes with it" {
+    # A child holds the pipe that the output goes to.
+    stub hanging 'sleep 20 & wait'
+    BATS=$PWD/hanging BATS_FILE_TIMEOUT=1 run -124 sh "$top_srcdir/tests/cli/run-bats" tests/build/x.bats </dev/null
+}
+
+@test "SLOW_TESTS=no leaves out slow tests, and no whole file" {
+    local file slow
+
+    for file in "$top_srcdir"/tests/*/*.bats; do
+        slow=$(grep -c '^# bats test_tags=slow$' "$file" || true)
+        [ "$slow" -lt "$(grep -c '^@test' "$file")" ] || fail "all of $file is slow"
+    done
+    # shellcheck disable=SC2016 # a script
+    stub bats-with 'echo "$*"'
+    BATS=$PWD/bats-with SLOW_TESTS=no run -0 sh "$top_srcdir/tests/cli/run-bats" tests/build/x.bats </dev/null
+    [ "$output" = "--filter-tags !slow --tap tests/build/x.bats" ]
+    BATS=$PWD/bats-with SLOW_TESTS='' run -0 sh "$top_srcdir/tests/cli/run-bats" tests/build/x.bats </dev/null
+    [ "$output" = "--tap tests/build/x.bats" ]
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=bash
-# A log-stats that runs beside its test. What a test does to it does not depend on time: it is stopped
+# A log-stats that runs in parallel with its test. What a test does to it does not depend on time: it is stopped
 # meanwhile, however slow the machine is.
 
 # start ARGUMENT...: its output goes to files; a background job ignores SIGINT
@@ -90,6 +90,8 @@ start_stopped() {
             go_on
         fi
         finish || return
+        # What it wrote is in the way of the next run.
+        [ "${2-}" != --json-samples ] || rm -f "$3"
     done
     fail "it cannot be stopped in time"
 }

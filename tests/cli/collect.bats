@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Metrics: what each command gives, as Prometheus' own library reads it, beside its JSON; and collect, which writes the
+# Metrics: what each command gives, as Prometheus' own library reads it, compared with its JSON; and collect, which writes the
 # file for node_exporter.
 
 # bats' run sets output and stderr, and runs each test in a subshell
 # shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 load environment.bash
+load inode-lock.bash
 
 setup_file() {
     mount_btrfs 1G noatime,commit=3600
@@ -36,6 +37,7 @@ setup() {
 }
 
 teardown() {
+    release_inode_locks
     rm -rf "$MNT/work"
 }
 
@@ -73,7 +75,7 @@ value() {
     done
 }
 
-@test "nocow-check: bytes by where the next write goes, and why" {
+@test "nocow-check: bytes by next write and reason" {
     run -0 openmetrics nocow-check "$MNT/nocow" "$MNT/other"
     expect_sample gauge btrfs_fastpath_nocow_files '' 2
     expect_sample gauge btrfs_fastpath_nocow_bytes next_write=in_place,reason=nodatacow 2097152
@@ -89,7 +91,7 @@ value() {
     [ -n "$(value btrfs_fastpath_seek_walk_seconds "path=$MNT/file,walk=reopened")" ]
 }
 
-@test "seek-map: of several files the sums alone" {
+@test "seek-map: only the sums of several files" {
     run -0 openmetrics seek-map --timing "$MNT/file" "$MNT/other"
     expect_sample gauge btrfs_fastpath_seek_files '' 2
     expect_sample gauge btrfs_fastpath_seek_file_bytes '' 4194304
@@ -144,7 +146,7 @@ value() {
     expect_sample gauge btrfs_fastpath_feature_present feature=nocow-csum 0
 }
 
-@test "a command without metrics says so" {
+@test "a command without metrics refuses the format" {
     run -1 --separate-stderr "$FASTPATH" --format openmetrics enable
     [ -z "$output" ]
     grep -q '^ERROR: .*metrics' <<<"$stderr" || fail "$stderr"
@@ -206,7 +208,7 @@ check missing seek-map $MNT/nothing
 TEXT
     run -1 --separate-stderr collect
     [ -z "$output" ]
-    [[ $stderr == *"$MNT/nothing"* ]]
+    [[ $stderr == *"ERROR: check 'missing': cannot access '$MNT/nothing': No such file or directory" ]] || fail "$stderr"
     read_output
     expect_sample gauge btrfs_fastpath_check_status check=database,command=nocow-check 0
     expect_sample gauge btrfs_fastpath_check_status check=fsync,command=log-stats 0
@@ -241,7 +243,7 @@ TEXT
     expect_sample gauge btrfs_fastpath_check_status check=tree,command=nocow-check 0
 }
 
-@test "collect: an error in a line is told with its number, and the other checks are made" {
+@test "collect: an error in a line names its number, and the other checks run" {
     # shellcheck disable=SC2016 # for the file
     printf '%s\n' 'check' 'chek a nocow-check x' 'check b module status' 'check c nothing x' 'check d seek-map $(touch x)' \
         'check e seek-map "' "check f seek-map $MNT/file" >"$CONFIG"
@@ -271,7 +273,7 @@ TEXT
     mkfifo "$MNT/work/fifo"
     printf 'check %s\n' "stuck seek-map --files0-from $MNT/work/fifo" "after seek-map $MNT/file" >"$CONFIG"
     run -1 --separate-stderr collect --timeout 1
-    [[ $stderr == "ERROR: check 'stuck': not done after 1 seconds" ]] || fail "$stderr"
+    [[ $stderr == "ERROR: check 'stuck': timed out after 1 s" ]] || fail "$stderr"
     read_output
     expect_sample gauge btrfs_fastpath_check_status check=stuck,command=seek-map 1
     expect_sample gauge btrfs_fastpath_check_status check=after,command=seek-map 0
@@ -284,12 +286,84 @@ TEXT
     kill -KILL "$child"
     wait $! || ended=$?
     [ "$ended" -eq 1 ]
-    [ "$(cat "$MNT/work/errors")" = "ERROR: check 'stuck': ended before it was done" ]
+    [ "$(cat "$MNT/work/errors")" = "ERROR: check 'stuck': exited early" ]
     read_output
     expect_sample gauge btrfs_fastpath_check_status check=after,command=seek-map 0
 }
 
-@test "collect: a time that is none is an error" {
+# collect_to_file STATUS: a process that is left behind would keep a pipe open
+collect_to_file() {
+    local status=0
+
+    collect --timeout "${TIMEOUT:-1}" >"$MNT/work/errors" 2>&1 3>&- || status=$?
+    [ "$status" -eq "$1" ] || fail "status $status" "$(<"$MNT/work/errors")"
+    stderr=$(<"$MNT/work/errors")
+    read_output
+}
+
+@test "collect: a check whose process cannot be killed is not started again" {
+    local left
+
+    head -c 1M /dev/urandom >"$MNT/work/file"
+    printf 'check %s\n' "stuck seek-map $MNT/work/file" "after seek-map $MNT/file" >"$CONFIG"
+    hold_inode_lock "$MNT/work/file" "$MNT/work/fuse"
+    collect_to_file 1
+    [ "$stderr" = "ERROR: check 'stuck': timed out after 1 s" ] || fail "$stderr"
+    expect_sample gauge btrfs_fastpath_check_blocked check=stuck,command=seek-map 0
+    collect_to_file 1
+    [[ $stderr =~ ^"ERROR: check 'stuck': not started, since its process "([0-9]+)" of another run still exists"$ ]] ||
+        fail "$stderr"
+    left=${BASH_REMATCH[1]}
+    expect_sample gauge btrfs_fastpath_check_blocked check=stuck,command=seek-map 1
+    expect_sample gauge btrfs_fastpath_check_status check=stuck,command=seek-map 1
+    expect_sample gauge btrfs_fastpath_check_blocked check=after,command=seek-map 0
+    expect_sample gauge btrfs_fastpath_check_status check=after,command=seek-map 0
+    release_inode_locks
+    ended "$left"
+    collect_to_file 0
+    expect_sample gauge btrfs_fastpath_check_blocked check=stuck,command=seek-map 0
+    expect_sample gauge btrfs_fastpath_check_status check=stuck,command=seek-map 0
+}
+
+@test "collect: after an upgrade a process that cannot be killed is found, and other checks of its name are made" {
+    local FASTPATH=$MNT/work/program
+
+    # On the same file system as what replaces it.
+    cp "$top_builddir/btrfs-fastpath" "$FASTPATH"
+    head -c 1M /dev/urandom >"$MNT/work/file"
+    echo "check stuck seek-map $MNT/work/file" >"$CONFIG"
+    hold_inode_lock "$MNT/work/file" "$MNT/work/fuse"
+    collect_to_file 1
+    [ "$stderr" = "ERROR: check 'stuck': timed out after 1 s" ] || fail "$stderr"
+    cp "$FASTPATH" "$FASTPATH.new"
+    mv "$FASTPATH.new" "$FASTPATH"
+    collect_to_file 1
+    [[ $stderr = "ERROR: check 'stuck': not started, since its process "* ]] || fail "$stderr"
+    # of another file, and in another configuration
+    echo "check stuck seek-map $MNT/file" >"$CONFIG"
+    collect_to_file 0
+    echo "check stuck seek-map $MNT/file" >"$CONFIG.2"
+    CONFIG=$CONFIG.2 collect_to_file 0
+    expect_sample gauge btrfs_fastpath_check_blocked check=stuck,command=seek-map 0
+    release_inode_locks
+}
+
+@test "collect: a check of a tree gives the other files, and is not started again either" {
+    mkdir "$MNT/work/tree"
+    head -c 1M /dev/urandom | tee "$MNT/work/tree/file" >"$MNT/work/tree/held"
+    sync -f "$MNT"
+    printf 'check %s\n' "tree fiemap-shared -r $MNT/work/tree" >"$CONFIG"
+    hold_inode_lock "$MNT/work/tree/held" "$MNT/work/fuse"
+    TIMEOUT=59 collect_to_file 1
+    [ "$stderr" = "ERROR: check 'tree': no answer from the kernel in time for '$MNT/work/tree/held'" ] || fail "$stderr"
+    expect_sample gauge btrfs_fastpath_check_status check=tree,command=fiemap-shared 1
+    expect_sample gauge btrfs_fastpath_sharing_files check=tree 1
+    collect_to_file 1
+    expect_sample gauge btrfs_fastpath_check_blocked check=tree,command=fiemap-shared 1
+    release_inode_locks
+}
+
+@test "collect: an invalid time is an error" {
     local time
 
     for time in 0 86401 x; do
@@ -327,11 +401,11 @@ TEXT
     expect_sample gauge btrfs_fastpath_seek_segments check=all 1
 }
 
-@test "collect: a configuration that others can change is not obeyed" {
+@test "collect: a configuration that other users can modify is refused" {
     echo "check a seek-map $MNT/file" >"$CONFIG"
     chmod o+w "$CONFIG"
     run -1 --separate-stderr collect
-    [[ $stderr == *"other users can change"* ]] || fail "$stderr"
+    [[ $stderr == *"other users can modify"* ]] || fail "$stderr"
     read_output
     [ -z "$(value btrfs_fastpath_check_status check=a,command=seek-map)" ]
 }

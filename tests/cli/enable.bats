@@ -99,7 +99,7 @@ completed() {
     [[ $output == "The front end is disabled."* ]]
     expect_no_links
     run -0 "$PACKAGED" disable
-    expect_line_of_status "Front end: not enabled"
+    expect_line_of_status "Front end: not enabled: use btrfs-fastpath COMMAND, .*"
 }
 
 @test "JSON and --quiet" {
@@ -120,18 +120,18 @@ completed() {
     [ -z "$output" ]
 }
 
-@test "a name that is taken: nothing is made, and nothing of others is removed" {
+@test "a name in use: nothing is created, and other users' files stay" {
     local taken
 
     for taken in "$LINK" "$COMPLETION" "$STARTUP"; do
         mkdir -p "${taken%/*}"
         echo "somebody's" >"$taken"
         run -1 --separate-stderr "$PACKAGED" enable
-        [ "${stderr_lines[0]}" = "ERROR: cannot make the link '$taken': File exists" ]
-        [[ ${stderr_lines[1]} == "ERROR: this is not a link of this package"* ]]
+        [ "${stderr_lines[0]}" = "ERROR: cannot create the link '$taken': File exists" ]
+        [[ ${stderr_lines[1]} == "ERROR: not a link of this package"* ]]
         [ "$(find /usr/local/bin /usr/local/share /etc/bash_completion.d ! -type d)" = "$taken" ]
         run -0 --separate-stderr "$PACKAGED" disable
-        [ "$stderr" = "WARNING: '$taken' is not ours, and is left alone" ]
+        [ "$stderr" = "WARNING: '$taken' is not from this package and was not changed" ]
         [ "$(cat "$taken")" = "somebody's" ]
         rm "$taken"
     done
@@ -145,10 +145,10 @@ completed() {
     [ "$(enabled_path)" = null ]
 }
 
-@test "what cannot be made leaves nothing, but for what was there before" {
+@test "a failed creation leaves nothing, except for existing files" {
     mount -o remount,ro /usr/local/bin
     run -1 --separate-stderr "$PACKAGED" enable
-    [ "$stderr" = "ERROR: cannot make the link '$LINK': Read-only file system" ]
+    [ "$stderr" = "ERROR: cannot create the link '$LINK': Read-only file system" ]
     expect_no_links
 
     ln -s "$DATA/btrfs-front-end" "$STARTUP"
@@ -161,7 +161,7 @@ completed() {
     ln -s "$BATS_TEST_TMPDIR/elsewhere" /usr/local/share/bash-completion
     chown -h 65534 /usr/local/share/bash-completion
     run -1 --separate-stderr "$PACKAGED" enable
-    [ "$stderr" = "ERROR: cannot make the link '$COMPLETION': Invalid cross-device link" ]
+    [ "$stderr" = "ERROR: cannot create the link '$COMPLETION': Invalid cross-device link" ]
     [ -z "$(find "$BATS_TEST_TMPDIR/elsewhere" -mindepth 1)" ]
     chown -h 0 /usr/local/share/bash-completion
     run -0 "$PACKAGED" enable
@@ -182,7 +182,7 @@ completed() {
     cp "$PACKAGED" "$program"
     chmod 755 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "$program"
     run -1 --separate-stderr setpriv --reuid=65534 --regid=65534 --clear-groups "$program" enable
-    [ "$stderr" = "ERROR: cannot make the link '$STARTUP': Permission denied"$'\n'"ERROR: enable needs root" ]
+    [ "$stderr" = "ERROR: cannot create the link '$STARTUP': Permission denied"$'\n'"ERROR: enable requires root" ]
     expect_no_links
 }
 
@@ -203,7 +203,7 @@ completed() {
     [[ $output != *" enable "* ]]
 }
 
-@test "a front end that is not installed is not said to be enabled" {
+@test "a front end that is not installed is not reported as enabled" {
     run --separate-stderr "$FASTPATH" enable
     if [ "$status" -eq 0 ]; then
         # of a program that was installed

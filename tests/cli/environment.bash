@@ -23,10 +23,44 @@ mount_btrfs() {
     mount -o "loop${2:+,$2}" "$IMAGE" "$MNT"
 }
 
+# finish_deletions PATH: until deleted subvolumes are gone. The first sync wakes the thread that removes them, which
+# otherwise sleeps for up to 30 seconds.
+finish_deletions() {
+    "${BTRFS_PROGRAM:-btrfs}" filesystem sync "$1"
+    "${BTRFS_PROGRAM:-btrfs}" subvolume sync -s 1 "$1" >/dev/null
+}
+
 unmount_btrfs() {
     if mountpoint -q "${MNT:-}"; then
         umount "$MNT"
     fi
+}
+
+# mount_sprout DIRECTORY: a new file system that grew from a seed device. old (NOCOW) and prealloc, 1 MiB each, are on
+# the seed, and new (NOCOW), 1 MiB, on the other device.
+mount_sprout() {
+    local image=$BATS_TEST_TMPDIR/seed sprout
+
+    mkdir "$1"
+    truncate -s 400M "$image" "$image.sprout"
+    mkfs.btrfs -q "$image" >/dev/null
+    mount -o loop "$image" "$1"
+    touch "$1/old"
+    chattr +C "$1/old"
+    head -c 1M /dev/urandom >"$1/old"
+    fallocate -l 1M "$1/prealloc"
+    umount "$1"
+    btrfstune -S 1 "$image"
+    mount -o loop "$image" "$1" 2>/dev/null
+    sprout=$(losetup --find --show "$image.sprout")
+    btrfs device add -f "$sprout" "$1" >/dev/null
+    # removed at its last use
+    losetup --detach "$sprout"
+    mount -o remount,rw "$1"
+    touch "$1/new"
+    chattr +C "$1/new"
+    head -c 1M /dev/urandom >"$1/new"
+    sync -f "$1"
 }
 
 # fail MESSAGE...: what the test expected and did not get
@@ -76,6 +110,13 @@ refuse_line() {
     ! grep -qxE -e "$1" <<<"$output" || fail "a line '$1' in:" "$output"
 }
 
+# advised HINT: the commands in the section of nocow-check's page that the hint names
+advised() {
+    [[ $1 =~ ^[a-z]+:\ see\ \"([^\"]+)\"\ in\ btrfs-inspect-nocow-check\(8\)$ ]] || fail "no section in '$1'" || return
+    "${BATS_TEST_DIRNAME%/*}/cli/follow-page" --commands "${BATS_TEST_DIRNAME%/tests/*}/man/btrfs-inspect-nocow-check.8.rst" \
+        "${BASH_REMATCH[1]}"
+}
+
 let_others_through() {
     chmod o+x "$BATS_RUN_TMPDIR" "$BATS_FILE_TMPDIR"
 }
@@ -112,8 +153,8 @@ with_feature_list() {
         printf "%s\n" "$1" >/sys/fs/btrfs/features/fastpath && shift && exec "$@"' sh "$@"
 }
 
-# What a kernel lists that has all features, and three of them improved
-IMPROVED_LIST="fiemap-leaf seek-cache log-dir send-reada nocow-csum fiemap-leaf:improved seek-cache:improved log-dir:improved"
+# What a kernel lists that has all features, and four of them improved
+IMPROVED_LIST="fiemap-leaf seek-cache log-dir nocow-csum fiemap-leaf:improved seek-cache:improved log-dir:improved send-reada nocow-csum:improved"
 
 # is_running PID: one that ended, and that nobody has waited for, is not. In a container nobody may.
 is_running() {

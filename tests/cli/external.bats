@@ -35,7 +35,7 @@ inspect_commands() {
     external help | sed -n '/^Commands:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | grep -vx help
 }
 
-@test "each command of btrfs inspect has a name of its own" {
+@test "no command has the name of one of btrfs inspect" {
     local command count=0
 
     while read -r command; do
@@ -46,7 +46,7 @@ inspect_commands() {
     [ "$count" -eq 6 ]
 }
 
-@test "the report is that of the command" {
+@test "the report equals the command's" {
     run -0 external fiemap-shared "$MNT/file" "$MNT/clone"
     [[ ${lines[1]} == *" 0.00B "*" 1.00MiB "*" $MNT/file" ]]
     diff <(echo "$output") <("$program" fiemap-shared "$MNT/file" "$MNT/clone")
@@ -56,7 +56,7 @@ inspect_commands() {
     run -0 external fiemap-shared --format json -q --log=default --raw "$MNT/file"
     expect_json '.["fiemap-shared"][0].shared_bytes' 1048576
     run -1 external seek-map --format xml "$MNT/file"
-    [ "${lines[0]}" = "ERROR: unknown format 'xml' (expected text, json, ndjson or openmetrics)" ]
+    [ "${lines[0]}" = "ERROR: unknown format 'xml' (expected text, json, ndjson, openmetrics or nagios)" ]
 }
 
 @test "the command is not looked for among the arguments" {
@@ -68,7 +68,7 @@ inspect_commands() {
     [[ ${lines[-1]} == *" help" ]]
 }
 
-@test "the exit status is that of the command" {
+@test "the exit status is the command's" {
     run -1 external fiemap-shared "$MNT/missing"
     [ "${lines[0]}" = "ERROR: cannot access '$MNT/missing': No such file or directory" ]
 }

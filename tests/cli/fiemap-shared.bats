@@ -86,9 +86,12 @@ fiemap_shared_json() {
     expect_json .total.file_count 0
 }
 
-@test "-s prints the total alone" {
-    run -0 fiemap_shared -s --raw "$MNT/file" "$MNT/quarters"
+@test "-s prints a row for each argument, and the total" {
+    run -0 fiemap_shared -s --raw "$MNT/file"
     [ "${#lines[@]}" = 2 ]
+    run -0 fiemap_shared -s --raw "$MNT/file" "$MNT/quarters"
+    [ "${#lines[@]}" = 4 ]
+    expect_line " *4194304 +0 +4194304 +- +0 +0 +1 +1 $MNT/file"
     expect_line " *6291456 +1048576 +5242880 +4194304 +0 +0 +3 +2 total"
 }
 
@@ -120,7 +123,7 @@ fiemap_shared_json() {
     expect_line " *2097152 +[1-9][0-9]+ +1048576 shared,last *"
 }
 
-@test "--only chooses among the extents, not among what is added up" {
+@test "--only selects extents, but not what is summed" {
     run -0 fiemap_shared --raw --extents --only shared "$MNT/quarters"
     expect_line " *2097152 +[1-9][0-9]+ +1048576 shared,last *"
     refuse_line " *0 +[1-9][0-9]+ +1048576 - *"
@@ -135,7 +138,7 @@ fiemap_shared_json() {
     run -1 fiemap_shared --only both "$MNT/quarters"
     [[ $output = *"invalid value for --only: 'both' (expected shared or exclusive)"* ]]
     run -1 fiemap_shared --only shared "$MNT/quarters"
-    [[ $output = *"--only needs --extents, --owners or --why"* ]]
+    [[ $output = *"--only requires --extents, --owners or --why"* ]]
 }
 
 @test "--owners names who else holds the extents" {
@@ -187,7 +190,7 @@ owner_summary() {
 # The same files, from the owners of each file.
 owner_files() {
     run -0 fiemap_shared_json -ro "$@"
-    json '[.["fiemap-shared"][].owners[] | {subvolume, inode}] | unique | group_by(.subvolume)[] |
+    json '[.["fiemap-shared"][].owners | values | .[] | {subvolume, inode}] | unique | group_by(.subvolume)[] |
         "\(.[0].subvolume | sub(".*/"; "")) \(length)"' | sort
 }
 
@@ -225,9 +228,9 @@ owner_files() {
     # the sums are those without owners
     [ "${lines[1]}" = "$(fiemap_shared -rs volume | tail -1)" ]
     run -0 fiemap_shared -so volume/tiny
-    expect_line "Owners: none but these files"
+    expect_line "Owners: none but these files; those of inline data are unknown"
     run -0 fiemap_shared -rso --only exclusive volume
-    expect_line "Owners: none but these files"
+    expect_line "Owners: none but these files.*"
     run -0 fiemap_shared_json -rs volume
     expect_json .owner_summary null
     remove_owners
@@ -235,7 +238,7 @@ owner_files() {
 
 @test "--owners --summarize: without privilege, and on two file systems" {
     run -1 --separate-stderr as_nobody "$MNT/program" --format json fiemap-shared -so "$MNT/file" "$MNT/tiny"
-    [ "$stderr" = "ERROR: --owners and --why need CAP_SYS_ADMIN (root); the rest of the report needs no privilege" ]
+    [ "$stderr" = "ERROR: --owners and --why require CAP_SYS_ADMIN (root); the rest of the report does not" ]
     expect_json '[.owner_summary, .total.total_bytes] | tojson' "[null,$((4 * MIB))]"
     mount_own noatime
     random "$BATS_TEST_TMPDIR/own/file" 1
@@ -275,11 +278,31 @@ owner_files() {
     [ "$(order --top 1)" = "file" ]
     [ "$(order --top 2 --sort exclusive)" = "quarters file" ]
     run -1 --separate-stderr fiemap_shared --sort Total "$MNT/file"
-    [ "$stderr" = "ERROR: unknown column for --sort: 'Total' (expected one of: total, exclusive, shared, inline, delalloc, extents, shared-extents, disk, path)" ]
-    for option in --extents --owners --map -s; do
+    [ "$stderr" = "ERROR: unknown column for --sort: 'Total' (expected one of: extents, shared-extents, total, shared, exclusive, inline, delalloc, disk, pieces, waste, path, age, freed)" ]
+    for option in --extents --owners --map; do
         run -1 --separate-stderr fiemap_shared --top 3 "$option" "$MNT/file"
-        [ "$stderr" = "ERROR: --sort and --top cannot be combined with --summarize or a report on each file" ]
+        [ "$stderr" = "ERROR: --sort and --top cannot be combined with a report on each file" ]
     done
+}
+
+# expect_refusal MESSAGE ARGUMENT...
+expect_refusal() {
+    local message=$1
+
+    shift
+    run -1 --separate-stderr fiemap_shared "$@" "$MNT/file"
+    [ "$stderr" = "ERROR: $message" ] || fail "$stderr"
+    [ -z "$output" ]
+}
+
+@test "--sort and --top that do not fit the rows are refused" {
+    expect_refusal "--top cannot be combined with --summarize" -s --top 3
+    expect_refusal "--summarize sorts only by age, freed or path" -s --sort total
+    expect_refusal "--sort freed requires --freed" -s --sort freed
+    expect_refusal "--sort age requires --summarize" --sort age
+    expect_refusal "--sort freed requires --summarize" --freed --sort freed
+    run -1 --separate-stderr fiemap_shared -s --sort age --files0-from /dev/null
+    [ "$stderr" = "ERROR: --sort and --summarize require paths as arguments" ]
 }
 
 @test "--why counts the decisions and gives one for each extent" {
@@ -288,7 +311,7 @@ owner_files() {
     expect_line " *0 .* generation"
 }
 
-@test "--why: several decisions for an extent are mixed, and told one by one" {
+@test "--why: several decisions for an extent are mixed, and counted one by one" {
     local own=$BATS_TEST_TMPDIR/own
 
     mount_own noatime
@@ -297,7 +320,7 @@ owner_files() {
     # What was written before a snapshot may be shared, even where the snapshot is gone.
     btrfs -q subvolume snapshot "$own/subvolume" "$own/snapshot"
     btrfs -q subvolume delete -c "$own/snapshot"
-    btrfs subvolume sync "$own" >/dev/null
+    finish_deletions "$own"
     xfs_io -c "pwrite -q 1m 1m" -c fsync "$own/subvolume/file"
     sync -f "$own"
     run -0 fiemap_shared --raw --why --extents "$own/subvolume/file"
@@ -333,7 +356,15 @@ repeat() {
     run -0 fiemap_shared --map "$MNT/quarters"
     [[ $output != *$'\033'* ]]
     expect_line "$(repeat 20 -)[.]{20}$(repeat 20 '#')[.]{20}"
-    expect_line "[.] hole  - exclusive  # shared"
+    expect_line "[.] hole  - exclusive  :[+][*]# shared"
+}
+
+@test "--map shows a shared block of a large exclusive file" {
+    xfs_io -f -c "pwrite -q 0 40M" -c fsync -c "pwrite -q 40M 4K" -c fsync -c "pwrite -q 40964K 40956K" -c fsync "$MNT/large"
+    xfs_io -f -c "reflink -q $MNT/large 40M 0 4K" "$MNT/one-block"
+    run -0 fiemap_shared --map "$MNT/large"
+    expect_line "-{40}:-{39}"
+    rm "$MNT/large" "$MNT/one-block"
 }
 
 @test "--map is as wide as the terminal, and coloured there" {
@@ -374,7 +405,7 @@ on_terminal() {
 
     narrow=$(on_terminal 60 quarters)
     [ "$(wc -L <<<"$narrow")" -le 60 ]
-    [ "$(tail -n 1 <<<"$narrow")" = "Without columns that have nothing: Inline, Delalloc" ]
+    [ "$(tail -n 1 <<<"$narrow")" = "Empty columns not shown: Inline, Delalloc" ]
 }
 
 @test "--disk of several files and a total fits a terminal of 80 columns" {
@@ -391,7 +422,7 @@ on_terminal() {
     rm -r "$MNT/set"
     [ "$(wc -L <<<"$narrow")" -le 80 ]
     [[ $narrow = *' Set sh.'*' Inline'*' Disk'*' Ext. Sh.ext. Path'* ]]
-    [ "$(tail -n 1 <<<"$narrow")" = "Without columns that have nothing: Delalloc" ]
+    [ "$(tail -n 1 <<<"$narrow")" = "Empty columns not shown: Delalloc" ]
 }
 
 @test "a table of nothing keeps its columns" {
@@ -399,14 +430,14 @@ on_terminal() {
 
     cd "$MNT"
     mkdir none
-    narrow=$(on_terminal 80 -so none 2>/dev/null)
+    narrow=$(on_terminal 80 -rso none 2>/dev/null)
     [[ $narrow = *'Total Exclusive Shared '* ]]
-    [[ $narrow != *'Without columns'* ]]
+    [[ $narrow != *'Empty columns'* ]]
     # the last ones go first, and the line about them fits
-    narrow=$(on_terminal 40 -so none 2>/dev/null)
+    narrow=$(on_terminal 40 -rso none 2>/dev/null)
     rmdir none
     [[ $narrow = *'Total Exclusive Shared Set sh. Path'* ]]
-    [[ $narrow = *$'\nWithout columns that have nothing:\nInline, Delalloc, Extents, Shared\nextents\n'* ]]
+    [[ $narrow = *$'\nEmpty columns not shown: Inline,\nDelalloc, Extents, Shared extents\n'* ]]
 }
 
 @test "--map: several files on one scale, and in several lines" {
@@ -428,7 +459,7 @@ $line
 '$dir/copy': 1.00MiB
 ####################
 '$dir/empty': 0.00B
-. hole  - exclusive  # shared" ]] || fail "$output"
+. hole  - exclusive  :+*# shared" ]] || fail "$output"
     run -0 fiemap_shared --map=2 -r "$dir"
     [[ $output == *"'$dir/large': 4.00MiB
 $line
@@ -448,10 +479,10 @@ $line
     run -0 fiemap_shared --map --range 1M:2M "$MNT/quarters"
     expect_line "[.]{40}#{40}"
     run -0 fiemap_shared --map --range 9M:1M "$MNT/quarters"
-    refuse_line "[.#-]+"
+    refuse_line "[.:+*#-]+"
     : >"$MNT/empty"
     run -0 fiemap_shared --map "$MNT/empty"
-    refuse_line "[.#-]+"
+    refuse_line "[.:+*#-]+"
 }
 
 # -- range --
@@ -492,17 +523,19 @@ $line
 @test "--range understands suffixes" {
     local range
 
-    for range in 1M:1M 1048576:1048576 1024K:1024k 1MiB:1mib 1048576B:1M 1M:1024KB; do
+    for range in 1M:1M 1048576:1048576 1024K:1024k 1MiB:1mib 1048576B:1M 1M:1024KiB; do
         run -0 fiemap_shared_json --range "$range" "$MNT/file"
         expect_json .total.total_bytes $MIB
     done
+    run -0 fiemap_shared_json --range 1M:1024KB "$MNT/file"
+    expect_json .total.total_bytes 1024000
     for range in 3M 3M: 3M:1T 3M:18446744073709551615; do
         run -0 fiemap_shared_json --range "$range" "$MNT/file"
         expect_json .total.total_bytes $MIB
     done
 }
 
-@test "--range refuses what it does not understand" {
+@test "--range refuses invalid ranges" {
     local range
 
     for range in '' : x 1:x x:1 -1:1 0:-1 1.5M:1 1M:0 1M:1M:1M 1Z ' 1:1' 0x10:1 16E:1 \
@@ -526,7 +559,7 @@ $line
     expect_json .total.total_bytes $MIB
 }
 
-@test "--sync goes for the detailed report too" {
+@test "--sync also applies to the report on each file" {
     random "$MNT/dirty-too" 1
     run -0 fiemap_shared_json --extents --sync "$MNT/dirty-too"
     expect_json '.["fiemap-shared"][0].extents[0].flags | index("delalloc")' null
@@ -632,16 +665,16 @@ $line
     expect_json .total.file_count 1
 }
 
-@test "--files0-from complains about an empty name and goes on" {
+@test "--files0-from complains about an empty name and continues" {
     run -1 --separate-stderr fiemap_shared_json --files0-from=- \
         < <(printf '%s\0\0%s\0' "$MNT/file" "$MNT/tiny")
     expect_json .total.file_count 2
     [[ $stderr = *"cannot access ''"* ]]
 }
 
-@test "--files0-from of lines says what it wants" {
+@test "--files0-from of lines: the error says what is expected" {
     local list=$BATS_TEST_TMPDIR/list option
-    local hint="ERROR: each path has to end with a NUL byte, as find -print0 writes it"
+    local hint="ERROR: each path must end with a NUL byte, as find -print0 writes it"
 
     printf '%s\n' "$MNT/file" "$MNT/tiny" >"$list"
     for option in -s --extents; do
@@ -689,7 +722,7 @@ expect_keys() {
         and (.total | all_uint($sums + ["set_shared_bytes", "file_count"]))
         and (.total | if wants("--disk") then .disk_bytes | is_uint else .disk_bytes == null and has("disk_bytes") end)
         and (.total | if wants("--freed") then .freed | all_uint(["freed_bytes", "freed_raw_bytes", "kept_bytes",
-                "freed_metadata_bytes", "incomplete_extent_count"]) else .freed == null and has("freed") end)
+                "incomplete_extent_count"]) else .freed == null and has("freed") end)
         and (.["fiemap-shared"] | length == 3 and all(
             (keys_unsorted | sort) as $have
             | (($file_keys | split(" ")) - $have == [])
@@ -706,7 +739,7 @@ expect_keys() {
                 then .timing | all_uint(["map_ns", "shared_check_ns"]) and has("cold_ns")
                 else .timing == null end)
             and (if wants("--cold") then .timing.cold_ns > 0 else true end)
-            and (if wants("--owners") then .owners | type == "array" and all(
+            and (if wants("--owners") and .inline_bytes == 0 then .owners | type == "array" and all(
                     all_uint(["subvolid", "inode", "extent_count", "bytes"])
                     and (.subvolume | type == "string") and (.path | type == "string"))
                 else .owners == null end)))' <<<"$output") || fail "$*: $output"
@@ -754,7 +787,7 @@ odd_names() {
         '\x41' ' space ' $'\303\244' '%s%n' '--help'
 }
 
-@test "names come out of JSON as they are, and raw control bytes never do" {
+@test "names are unchanged in JSON, and contain no raw control bytes" {
     local name raw
 
     mkdir "$MNT/within"
@@ -771,7 +804,7 @@ odd_names() {
     expect_json '.["fiemap-shared"][0].path' "$MNT/within/"$'new\nline'
 }
 
-@test "a name that is not UTF-8 is escaped in JSON, and says so" {
+@test "a name that is not UTF-8 is escaped and marked in JSON" {
     mkdir "$MNT/within"
     cp "$MNT/tiny" "$MNT/within/"$'a\\b\377'
     run -0 fiemap_shared_json "$MNT/within/"$'a\\b\377'
@@ -864,7 +897,7 @@ expect_errors() {
     done
 }
 
-@test "what is no file is passed over in a walk" {
+@test "a walk ignores everything but files" {
     make_what_is_no_file
     cp "$MNT/tiny" "$MNT/within/tiny"
     run -0 timeout 60 "$FASTPATH" --format json fiemap-shared -r "$MNT/within"
@@ -873,7 +906,7 @@ expect_errors() {
     expect_json .total.file_count 1
 }
 
-@test "without privilege everything works but what says what it needs" {
+@test "without privilege everything works that names no privilege" {
     run -0 as_nobody "$MNT/program" --format json fiemap-shared --extents --timing --map \
         --range 1M:3M --only shared --sync "$MNT/quarters" "$MNT/file"
     expect_json .total.file_count 2
@@ -881,17 +914,17 @@ expect_errors() {
     expect_line ".* total"
 }
 
-@test "without privilege --owners, --why and --cold say so, and the rest is printed" {
+@test "without privilege --owners, --why and --cold print an error, and the rest is printed" {
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --raw --extents --owners "$MNT/file"
-    [[ $stderr = *"ERROR: --owners and --why need CAP_SYS_ADMIN (root)"* ]]
+    [[ $stderr = *"ERROR: --owners and --why require CAP_SYS_ADMIN (root)"* ]]
     expect_line " *0 +[0-9]+ +4194304 shared,last *"
     expect_line " *4194304 +0 +4194304 .* $MNT/file"
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --raw --why "$MNT/file" "$MNT/tiny"
     [ "$(grep -c CAP_SYS_ADMIN <<<"$stderr")" = 1 ]
-    [[ $stderr = *"ERROR: --owners and --why need CAP_SYS_ADMIN (root)"* ]]
+    [[ $stderr = *"ERROR: --owners and --why require CAP_SYS_ADMIN (root)"* ]]
     expect_line " *4194304 +0 +4194304 .* total"
     run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --cold "$MNT/file"
-    [[ $stderr = *"ERROR: --cold needs root to write to /proc/sys/vm/drop_caches"* ]]
+    [[ $stderr = *"ERROR: --cold requires root to write to /proc/sys/vm/drop_caches"* ]]
     expect_line "Warm: .*"
     refuse_line "Cold: .*"
 }
@@ -935,7 +968,7 @@ expect_errors() {
     done
 }
 
-@test "an error comes after what was printed before it" {
+@test "an error follows the output before it" {
     local format
 
     mkdir "$MNT/within"
@@ -957,6 +990,33 @@ expect_errors() {
 }
 
 # -- interruption and change --
+
+@test "after SIGINT only PATHs that were examined have a row" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    mkdir -p "$MNT/three/"{first,second,third}
+    touch "$MNT/three/"{first,second,third}/{a,b}
+    # when the second PATH is opened
+    strace -f -o "$BATS_TEST_TMPDIR/trace" -P "$MNT/three/second" -e trace=openat -e inject=openat:signal=INT:when=1 \
+        "$FASTPATH" --format json fiemap-shared -rs "$MNT/three/"{first,second,third} >"$BATS_TEST_TMPDIR/json" || true
+    rm -r "$MNT/three"
+    [ "$(jq -c '[.total | .interrupted, (.arguments | length)]' "$BATS_TEST_TMPDIR/json")" = "[true,2]" ] ||
+        fail "$(<"$BATS_TEST_TMPDIR/json")"
+}
+
+@test "-r does with few descriptors and without more threads" {
+    local expected
+
+    mkdir -p "$MNT/few/"{first,second}/third
+    touch "$MNT/few/"{first,second}/third/{a,b}
+    expected=$("$FASTPATH" fiemap-shared -qrs "$MNT/few")
+    [[ $expected = *' total' ]]
+    run -0 prlimit --nofile=64 "$FASTPATH" fiemap-shared -qrs "$MNT/few"
+    [ "$output" = "$expected" ]
+    chmod -R a+rX "$MNT/few"
+    run -0 as_nobody prlimit --nproc=8 "$MNT/program" fiemap-shared -qrs "$MNT/few"
+    [ "$output" = "$expected" ]
+    rm -r "$MNT/few"
+}
 
 @test "an interrupted run ends by the signal and leaves nothing behind" {
     local option
@@ -1131,7 +1191,7 @@ replace_files() {
         "[[\"another\",\"$own\"],[\"copy\",\"$own\"]]"
 }
 
-@test "an owner with more names than the kernel tells" {
+@test "an owner with more names than the kernel returns" {
     local copy=$MNT/$BATS_TEST_NUMBER number
 
     mkdir "$copy"
@@ -1164,6 +1224,47 @@ replace_files() {
 
 # -- the command line --
 
+# rows_down_to DEPTH PATH...: "PATH TOTAL EXCLUSIVE" a line
+rows_down_to() {
+    run -0 --separate-stderr fiemap_shared_json -r --depth "$@"
+    jq -r '."fiemap-shared"[] | "\(.path) \(.total_bytes) \(.exclusive_bytes)"' <<<"$output"
+}
+
+# The same of directories, by btrfs filesystem du -s
+sums_of() {
+    local path
+
+    for path; do
+        btrfs filesystem du -s --raw "$path" | awk 'NR > 1 { print $4, $1, $2 }'
+    done
+}
+
+@test "--depth: rows of directories are those of btrfs filesystem du -s" {
+    local tree=$MNT/within i
+
+    mkdir -p "$tree"/{a/b/c,a/empty,"d/e f"}
+    for i in 1 2 3; do
+        random "$tree/a/b/c/$i" "$i"
+        random "$tree/a/$i" "$i"
+        cp --reflink=always "$tree/a/$i" "$tree/d/e f/$i"
+    done
+    random "$tree/file" 1
+    sync -f "$MNT"
+    diff <(rows_down_to 0 "$tree") <(sums_of "$tree")
+    diff <(rows_down_to 1 "$tree") <(sums_of "$tree" "$tree"/{a,d})
+    diff <(rows_down_to 2 "$tree/a" "$tree/file") <(sums_of "$tree"/a{,/b,/b/c} "$tree/file")
+    rows_down_to 65535 "$tree" | grep -qxF "$tree/d/e f 6291456 0"
+    # a path is the same whether its argument ends with a slash
+    diff <(rows_down_to 1 "$tree/") <(rows_down_to 1 "$tree" | sed "s|^$tree |$tree/ |")
+
+    # the largest ones, and the total of all
+    run -0 --separate-stderr fiemap_shared -r --depth 9 --top 2 "$tree"
+    [ "${#lines[@]}" -eq 4 ]
+    [[ ${lines[1]} = *" $tree" ]]
+    [[ ${lines[2]} = *" $tree/a" ]]
+    [[ ${lines[3]} =~ ^\ +19.00MiB\ .*\ total$ ]]
+}
+
 @test "help and version" {
     run -0 "$FASTPATH" --version
     [[ $output = "btrfs-fastpath "[0-9]* ]]
@@ -1191,13 +1292,13 @@ replace_files() {
     [[ $output = *"unknown command ''"* ]]
 }
 
-@test "global options stand before the command and after it" {
+@test "global options before and after the command" {
     run -0 "$FASTPATH" --format json fiemap-shared "$MNT/file"
     expect_json .total.file_count 1
     run -0 "$FASTPATH" fiemap-shared "$MNT/file" --format json
     expect_json .total.file_count 1
     run -1 "$FASTPATH" --format xml fiemap-shared "$MNT/file"
-    [[ $output = *"unknown format 'xml' (expected text, json, ndjson or openmetrics)"* ]]
+    [[ $output = *"unknown format 'xml' (expected text, json, ndjson, openmetrics or nagios)"* ]]
 }
 
 @test "--summary is --summarize, and the other way round" {
@@ -1209,6 +1310,44 @@ replace_files() {
         for name in --summarize --summary --summ; do
             [ "$("$FASTPATH" "$command" "$name" "$MNT/file" "$MNT/quarters")" = "$output" ]
         done
+    done
+}
+
+@test "--ignore-snapshots without privilege, and with a report on each file" {
+    run -1 --separate-stderr as_nobody "$MNT/program" fiemap-shared --ignore-snapshots "$MNT/file" "$MNT/clone"
+    [[ $stderr == "ERROR: --ignore-snapshots requires CAP_SYS_ADMIN (root): '$MNT/file'"* ]]
+    run -1 --separate-stderr fiemap_shared --ignore-snapshots --extents "$MNT/file"
+    [ "$stderr" = "ERROR: --ignore-snapshots cannot be combined with --owners or a report on each file" ]
+}
+
+@test "--ignore-snapshots: without any, and one that is deleted but not cleaned up" {
+    local tree=$MNT/within/subvolume
+
+    mkdir "$MNT/within"
+    btrfs -q subvolume create "$tree"
+    random "$tree/file" 1
+    cp --reflink=always "$tree/file" "$tree/clone"
+    sync -f "$MNT"
+    run -0 --separate-stderr fiemap_shared --ignore-snapshots "$tree/file"
+    [[ ${lines[1]} =~ ^\ +1.00MiB\ +0.00B\ +1.00MiB ]]
+    rm "$tree/clone"
+    btrfs -q subvolume snapshot -r "$tree" "$MNT/within/snapshot"
+    exec 5<"$MNT/within/snapshot/file"
+    btrfs -q subvolume delete -c "$MNT/within/snapshot"
+    run -0 --separate-stderr fiemap_shared --ignore-snapshots "$tree/file"
+    exec 5<&-
+    [[ ${lines[1]} =~ ^\ +1.00MiB\ +1.00MiB\ +0.00B ]] || fail "$output"
+    btrfs -q subvolume delete "$tree"
+}
+
+@test "usage errors of --depth" {
+    local arguments
+
+    for arguments in '--depth 1' '-r --depth -1' '-r --depth x' '-r --depth 65536' '-r --depth 1 -s' '-r --depth 1 -e' \
+        '-r --depth 1 -s --owners'; do
+        # shellcheck disable=SC2086 # words
+        run -1 --separate-stderr fiemap_shared $arguments "$MNT"
+        [ -z "$output" ]
     done
 }
 
@@ -1225,7 +1364,7 @@ replace_files() {
     [[ $output = *"--summarize cannot be combined"* ]]
 }
 
-@test "a name that begins with a dash comes behind --" {
+@test "a name that begins with a dash follows --" {
     mkdir "$MNT/within"
     cp "$MNT/tiny" "$MNT/within/-dash"
     cd "$MNT/within"
@@ -1252,7 +1391,8 @@ peak_after() {
         kill -0 "$pid"
         sleep 0.05
     done
-    awk '/^VmHWM/ { print $2 }' "/proc/$pid/status"
+    # A copy of the process does the work.
+    awk '/^VmHWM/ { print $2 }' "/proc/$(pgrep -P "$pid")/status"
 }
 
 @test "memory does not grow with the number of extents" {

@@ -156,20 +156,37 @@ our_names() {
     same inspect no-such-command --help
 }
 
-@test "what is not our command to the letter goes to btrfs-progs" {
+@test "any other call goes to btrfs-progs unchanged" {
     for option in - -- -x -vx -xv --verb --quie=1 --format-json --logs=x --help --version --full; do
         same "$option" inspect fiemap-shared "$MNT/file"
     done
     for group in '' x inspect-internal- inspect-internals Inspect fiemap-shared; do
         same "$group" fiemap-shared "$MNT/file"
     done
-    for name in '' - -v -h help x fiemap-shared- fiemap-sharedx Fiemap; do
+    for name in '' - -v -h help x Fiemap fiemap-shared-but-longer; do
         same inspect "$name" "$MNT/file"
     done
     same inspect
     same inspect -v fiemap-shared "$MNT/file"
     same --format inspect fiemap-shared "$MNT/file"
     same fiemap-shared "$MNT/file"
+}
+
+@test "a typo in the name of a command: btrfs-progs refuses it, and the command is suggested" {
+    local name command
+
+    for name in fiemap-shard:fiemap-shared fiemap-sharedx:fiemap-shared seekmap:seek-map nocow-chekc:nocow-check \
+        send-raeda:send-reada log-stat5:log-stats fastpath-satus:fastpath-status; do
+        command=${name#*:} name=${name%:*}
+        run -1 btrfs inspect "$name" "$MNT/file"
+        progs=$output
+        run -1 "$FRONT_END" inspect "$name" "$MNT/file"
+        [ "$output" = "$progs"$'\n\n'"Did you mean '$command', which is from btrfs-fastpath?" ] || fail "$output"
+    done
+    run -1 "$FASTPATH" seekmap
+    [[ $output == *"Did you mean 'seek-map'?"* ]] || fail "$output"
+    run -1 "$FASTPATH" nothing-like-it
+    [[ $output != *"Did you mean"* ]] || fail "$output"
 }
 
 @test "real uses of btrfs-progs" {
@@ -327,7 +344,7 @@ our_names() {
     done
 }
 
-@test "a native subcommand of the same name wins, and is listed alone" {
+@test "a native subcommand of the same name wins, and is listed once" {
     program_with fake other 'fiemap-shared <file>'
     run -0 with_program "$PWD/fake" "$FRONT_END" inspect fiemap-shared "$MNT/file"
     [ "$output" = "native: inspect fiemap-shared $MNT/file" ]
@@ -432,7 +449,7 @@ our_names() {
     head -c "$(stat -c %s expected)" got | cmp - expected
 }
 
-@test "the group's help tells when it cannot be written" {
+@test "the group's help reports a failed write" {
     run -1 bash -c '"$0" inspect --help 2>&1 >/dev/full' "$FRONT_END"
     [[ $output = *"ERROR: cannot write to standard output: No space left on device"* ]]
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# log-stats: what it counts beside what it is made to see, what it leaves behind, and how it fails.
+# log-stats: its counts, compared with what happened, what it leaves behind, and how it fails.
 
 # bats' run sets stderr_lines, and it runs each test in a subshell, which is what it should do
 # shellcheck disable=SC2030,SC2031,SC2154
@@ -63,7 +63,7 @@ mount_other() {
     DIR=$other
 }
 
-# kinds: how many fsyncs of which kind
+# kinds: the number of fsyncs of each kind
 kinds() {
     json '.["log-stats"] | "\(.log_commits) \(.full_commits) \(.uncertain)"'
 }
@@ -104,6 +104,44 @@ expect_kinds() {
     [ "$(json '.["log-stats"].commits')" -ge 20 ]
 }
 
+@test "the verdict: the parts add up, and without the log the rest is commits" {
+    expect_kinds "100 0 0" log_stats_json --files 10000 "$DIR"
+    expect_json '.["log-stats"] | .parts.disk_ns + .parts.log_ns + .parts.commit_ns == .latency_ns.total' true
+    expect_json '.["log-stats"].parts | .commit_ns' 0
+    expect_json '.["log-stats"].parts | .disk_ns == .disk_fsync_ns * 100 or .log_ns == 0' true
+    mount -o remount,notreelog "$MNT"
+    expect_kinds "0 100 0" log_stats_json --workload rename --files 100 "$DIR"
+    expect_json '.["log-stats"].parts | .log_ns' 0
+    expect_json '.["log-stats"] | .parts.disk_ns + .parts.commit_ns == .latency_ns.total' true
+    # On a busy machine the disk alone can take as long.
+    expect_json '.["log-stats"].parts | .disk_ns == .disk_fsync_ns * 100 or .commit_ns == 0' true
+    expect_nothing_left
+    run -0 --separate-stderr "$FASTPATH" --format openmetrics log-stats -q --files 100 "$DIR"
+    [[ $output == *"btrfs_fastpath_fsync_part_seconds{part=\"disk\",path=\"$DIR\"} "* ]] || fail "$output"
+}
+
+@test "no disk alone is measured for --check" {
+    run -0 --separate-stderr log_stats_json --files 100 --check --max-ms 60000 "$DIR"
+    expect_json '.["log-stats"].parts' null
+}
+
+@test "a slow disk is the verdict" {
+    local group=$BATS_TEST_TMPDIR/cgroup device
+
+    mkdir "$group"
+    mount -t cgroup -o blkio cgroup "$group" 2>/dev/null || skip "no limit for a disk in this kernel"
+    mkdir "$group/slow"
+    device=$(lsblk -ndo MAJ:MIN "$(findmnt -no SOURCE "$MNT")")
+    echo "${device// /} 10000000" >"$group/slow/blkio.throttle.write_bps_device"
+    # shellcheck disable=SC2016 # for the shell that it starts
+    run --separate-stderr sh -c 'echo $$ >"$1/slow/cgroup.procs" && shift && exec "$@"' sh "$group" \
+        "$FASTPATH" --format json log-stats --workload append --size 1M --files 10 "$DIR"
+    rmdir "$group/slow"
+    umount "$group"
+    [ "$status" -eq 0 ]
+    expect_json '.["log-stats"].parts.verdict' disk
+}
+
 others_write() {
     touch "$DIR/another"
     rm "$DIR/another"
@@ -133,7 +171,7 @@ log_stats_beside() {
     [ "$(json '.["log-stats"].full_commits')" -ge 15 ]
 }
 
-@test "while others commit all the time, fsyncs are not taken for full commits" {
+@test "while other programs commit all the time, fsyncs are not counted as full commits" {
     log_stats_beside others_commit --files 4000 --every 20
     [ "$(json '.["log-stats"] | .log_commits + .full_commits + .uncertain')" -eq 200 ]
     [ "$(json '.["log-stats"].log_commits')" -ge 50 ]
@@ -163,7 +201,7 @@ full_between() {
         'any(.[]; .kind == "full" and .entries >= $from and .entries <= $to)' "$SAMPLES" >/dev/null
 }
 
-# expect_full_after FUNCTION: it is called with the folder between two fsyncs, the second of which commits
+# expect_full_after FUNCTION: it is called with the folder between two fsyncs, and the second one commits
 expect_full_after() {
     local attempt made=() full=0
 
@@ -214,7 +252,7 @@ remove_the_folder() {
     rm -r "$(folders)"
 }
 
-@test "so does a subvolume made there" {
+@test "an fsync after a subvolume was created there is a full commit" {
     local before
 
     before=$(commits_done)
@@ -225,7 +263,7 @@ remove_the_folder() {
     remove_the_folder
 }
 
-@test "so does a directory moved there" {
+@test "an fsync after a directory was moved there is a full commit" {
     expect_full_after move_directory_in
     remove_the_folder
 }
@@ -253,12 +291,33 @@ commits_done() {
             | .count == ($ns | map(select(. >= $bin.low_ns and . < $bin.high_ns)) | length))
         and $r.growth.first_tenth_ns == ($ns[:30] | add / 30 | floor)
         and $r.growth.last_tenth_ns == ($ns[270:] | add / 30 | floor)
-        and ((map(.entries) | add / 300) as $mx | ($ns | add / 300) as $my
+        and ($r.growth.step_ns == null or
+            ((map(.entries) | add / 300) as $mx | ($ns | add / 300) as $my
              | (map((.entries - $mx) * (.ns - $my)) | add) / (map(.entries - $mx | . * .) | add)
-             * 1000 - $r.growth.step_ns | fabs < 2)
+             * 1000 - $r.growth.step_ns | fabs < 2))
         and ([$r.commit_kinds[].total_ns] | add) == $l.total
         and ([$r.commit_kinds[].max_ns] | max) == $l.max
         and $r.elapsed_ns > $l.total' "$SAMPLES"
+}
+
+@test "figures that need more fsyncs than there are" {
+    run --separate-stderr log_stats_json --files 4 --every 2 "$DIR"
+    expect_json '.["log-stats"] | [.fsyncs, .growth, (.latency_ns | .p90, .p95, .p99, (.stddev > 0))] | tojson' \
+        '[2,null,null,null,null,true]'
+    run --separate-stderr log_stats_json --files 1 "$DIR"
+    expect_json '.["log-stats"] | [.fsyncs, .latency_ns.stddev] | tojson' '[1,null]'
+    run --separate-stderr log_stats_json --files 40 --every 2 "$DIR"
+    expect_json '.["log-stats"] | [.growth.step_files, (.latency_ns | .p90 > 0, .p95 > 0, .p99)] | tojson' '[1000,true,true,null]'
+    run -0 --separate-stderr log_stats --files 4 --every 2 "$DIR"
+    expect_line 'Percentiles: 90th: -; 95th: -; 99th: -'
+    expect_line 'Growth: unknown with fewer than 20 fsyncs'
+    run -0 --separate-stderr log_stats --files 1 "$DIR"
+    expect_line 'Range: .*; Stddev: -'
+    run -0 --separate-stderr log_stats --files 38 --every 2 "$DIR"
+    expect_line 'Percentiles: 90th: [0-9.]+[mu]?s; 95th: -; 99th: -'
+    expect_line 'Growth: unknown .*'
+    run -0 --separate-stderr plugin --files 4 --every 2 --judge median
+    [[ $output == *" p99=U;;;0; p95=U;;;0; p90=U;;;0; median="[0-9]* ]] || fail "$output"
 }
 
 @test "ten thousand files, as text" {
@@ -272,11 +331,13 @@ commits_done() {
     expect_line 'Range: [0-9.]+[mu]s - [0-9.]+m?s; Mean: .*; Median: .*; Stddev: .*'
     expect_line 'Percentiles: 90th: .*; 95th: .*; 99th: .*'
     expect_line ' +From +To +Fsyncs *'
-    expect_line 'Growth: .* in the first tenth, .* in the last; ([+-].* a 1000 files|no clear growth)'
+    expect_line 'Growth: .* in the first tenth, .* in the last; ([+-].* per 1,000 files|no clear growth)'
     expect_line 'Total: .* in fsync, of .*'
-    expect_line 'Commits: [0-9]+ of the file system, in .*'
+    expect_line 'Commits: [0-9]+ in .* \(whole file system\)'
+    expect_line 'Disk: .*s for an fsync without btrfs'
+    expect_line 'Verdict: the largest part is (disk|log|commits) \([0-9]+% disk, [0-9]+% log, [0-9]+% commits\)'
     # shellcheck disable=SC2154 # bats' run sets it
-    grep -q "^WARNING: making 10000 temporary empty files in '$DIR/" <<<"$stderr"
+    grep -q "^WARNING: creating 10000 temporary empty files in '$DIR/" <<<"$stderr"
     expect_nothing_left
 }
 
@@ -295,7 +356,7 @@ commits_done() {
     [[ $stderr == *"WARNING: the 99th percentile is "*", above 1.00us" ]]
 }
 
-@test "--check -q prints the reason alone" {
+@test "--check -q prints only the reason" {
     run -64 --separate-stderr log_stats -q --files 100 --every 1 --check --max-ms 0.001 "$DIR"
     [ -z "$output" ]
     [[ $stderr == "ERROR: the 99th percentile is "*", above 1.00us" ]] || fail "$stderr"
@@ -306,7 +367,8 @@ commits_done() {
 @test "--judge: the figure that is compared, also in JSON" {
     local figure key
 
-    for figure in p99:p99 p95:p95 p90:p90 median:median mean:mean max:max; do
+    # of too few fsyncs the slowest one is judged
+    for figure in p99:max p95:p95 p90:p90 median:median mean:mean max:max; do
         key=${figure#*:} figure=${figure%:*}
         run -0 --separate-stderr log_stats_json --files 30 --every 1 --check --max-ms 3600000 --judge "$figure" "$DIR"
         expect_json '.["log-stats"].check | "\(.figure) \(.limit_ns) \(.passed)"' "$figure 3600000000000 true"
@@ -319,13 +381,15 @@ commits_done() {
     expect_json '.["log-stats"] | has("check"), .check' "true"$'\n'"null"
 }
 
-@test "the 99th percentile of fewer than 100 fsyncs is told of" {
+@test "a warning if there are fewer than 100 fsyncs for the 99th percentile" {
     run -0 --separate-stderr log_stats --files 99 --every 1 --check --max-ms 3600000 "$DIR"
-    [[ $stderr == *"WARNING: the 99th percentile of 99 fsyncs is the slowest one"* ]] || fail "$stderr"
+    [[ $stderr == *"WARNING: with 99 fsyncs, the 99th percentile is the slowest one"* ]] || fail "$stderr"
     run -0 --separate-stderr log_stats --files 100 --every 1 --check --max-ms 3600000 "$DIR"
     [[ $stderr != *"is the slowest one"* ]] || fail "$stderr"
     run -0 --separate-stderr log_stats --files 10 --every 1 --check --max-ms 3600000 --judge max "$DIR"
     [[ $stderr != *"is the slowest one"* ]] || fail "$stderr"
+    run -0 --separate-stderr log_stats --files 19 --every 1 --check --max-ms 3600000 --judge p95 "$DIR"
+    [[ $stderr == *"WARNING: with 19 fsyncs, the 95th percentile is the slowest one: use 20 or more, or another --judge"* ]] || fail "$stderr"
     # monitoring keeps standard output alone
     run -0 --separate-stderr plugin --files 99 --every 1
     [[ $output == "LOG-STATS OK - p99 of 99 fsyncs took "*" full commits, only 99 fsyncs: p99 is the slowest one | p99="* ]] ||
@@ -373,35 +437,35 @@ expect_unknown() {
     [ "$output" = "LOG-STATS UNKNOWN - $1" ] || fail "$output"
 }
 
-@test "a monitoring plugin: what it could not find out" {
+@test "a monitoring plugin: errors are unknown" {
     mkdir "$DIR/a|b"
     expect_unknown "not a btrfs filesystem: '/proc'" "$FASTPATH" --format nagios log-stats /proc
     expect_unknown "cannot open '$DIR/a/c': No such file or directory" "$FASTPATH" log-stats --format nagios "$DIR/a|c"
-    expect_unknown "cannot make a folder in '$DIR': Permission denied" as_nobody "$MNT/program" --format nagios log-stats "$DIR"
+    expect_unknown "cannot create a folder in '$DIR': Permission denied" as_nobody "$MNT/program" --format nagios log-stats "$DIR"
     expect_unknown "invalid value for --warning: 'x' (expected [@][START:][END], in milliseconds)" \
         "$FASTPATH" --format nagios log-stats --warning x "$DIR"
     expect_unknown "invalid value for --critical: '2:1' (the start is above the end, or a number is too large)" \
         "$FASTPATH" --format nagios log-stats --critical 2:1 "$DIR"
-    expect_unknown "the arguments are wrong" "$FASTPATH" log-stats --nonsense --format nagios "$DIR"
+    expect_unknown "invalid arguments" "$FASTPATH" log-stats --nonsense --format nagios "$DIR"
     expect_unknown "exactly 1 argument expected, 0 given" "$FASTPATH" log-stats --format nagios
     # shellcheck disable=SC2016 # for the other shell
     run -3 --separate-stderr sh -c '"$1" --format nagios log-stats -q --files 1 --every 1 "$2" >/dev/full' sh "$FASTPATH" "$DIR"
 }
 
-@test "a monitoring plugin: log-stats alone, and with its own options" {
+@test "a monitoring plugin: only for checks, and with its own options" {
     local arguments
 
-    run -1 --separate-stderr "$FASTPATH" --format nagios status
+    run -1 --separate-stderr "$FASTPATH" --format nagios enable
     [ -z "$output" ]
-    [[ $stderr == *"unknown format 'nagios' (expected text, json, ndjson or openmetrics)"* ]]
+    [[ $stderr == *"unknown format 'nagios' (expected text, json or ndjson)"* ]] || fail "$stderr"
     for arguments in "--check --max-ms 1" --watch; do
         # shellcheck disable=SC2086 # words
         run -3 --separate-stderr plugin $arguments
     done
     run -1 --separate-stderr log_stats --warning 1 "$DIR"
-    [[ $stderr == *"need --format nagios"* ]]
+    [[ $stderr == *"require --format nagios"* ]]
     run -1 --separate-stderr log_stats --judge max "$DIR"
-    [[ $stderr == *"--judge needs"* ]]
+    [[ $stderr == *"--judge requires"* ]]
 }
 
 @test "--check: an error outweighs" {
@@ -412,7 +476,7 @@ expect_unknown() {
     touch "$left/other"
     run -1 --separate-stderr log_stats --files 50 --every 10 --check --max-ms 0.001 "$DIR"
     [[ $stderr == *"WARNING: the 99th percentile is "*", above 1.00us"* ]]
-    [[ $stderr == *"ERROR: something that is not ours is left in '$left'"* ]]
+    [[ $stderr == *"ERROR: unknown files remain in '$left'"* ]]
 }
 
 @test "--json-samples does not touch a file that is there" {
@@ -454,6 +518,18 @@ expect_ended_by() {
     expect_ended_by HUP 1
 }
 
+@test "a monitoring plugin that a signal ends found nothing out" {
+    local status=0
+
+    start --format nagios --files 1000000 --every 100 "$DIR"
+    within 20 has_files 100
+    kill -TERM "$pid"
+    finish || status=$?
+    [ "$status" -eq 143 ]
+    [ "$(<"$BATS_TEST_TMPDIR/stdout")" = "LOG-STATS UNKNOWN - interrupted" ]
+    expect_nothing_left
+}
+
 @test "a signal ends the sleep between fsyncs" {
     local status=0
 
@@ -466,7 +542,7 @@ expect_ended_by() {
     expect_nothing_left
 }
 
-@test "what is ignored does not end it" {
+@test "an ignored signal does not end the run" {
     trap '' HUP
     start_stopped "$DIR" --format json
     trap - HUP
@@ -491,12 +567,12 @@ expect_ended_by() {
     within 20 has_files 10
     within 20 [ ! -e "$dead" ]
     alive=$(folders)
-    grep -qxF "WARNING: removing what a run that was killed has left: '$dead'" \
+    grep -qxF "WARNING: removing the folder of a killed run: '$dead'" \
         "$BATS_TEST_TMPDIR/stderr"
 
     # this one is alive
     run -0 --separate-stderr log_stats --files 10 "$DIR"
-    [ "${stderr_lines[0]}" = "WARNING: left alone, since a run that has not ended yet uses it: '$alive'" ]
+    [ "${stderr_lines[0]}" = "WARNING: not removed, because another run is using it: '$alive'" ]
     has_files 10
     kill -TERM "$pid"
     finish || true
@@ -521,11 +597,11 @@ os.setxattr(sys.argv[1], "trusted.btrfs-fastpath.log-stats", sys.argv[2].encode(
     run -0 --separate-stderr log_stats -q --files 10 "$DIR"
     has_files 10
     run -0 --separate-stderr as_nobody "$MNT/program" log-stats --files 10 "$DIR"
-    [[ $stderr == *"WARNING: removing what a run that was killed has left: "* ]]
+    [[ $stderr == *"WARNING: removing the folder of a killed run: "* ]]
     expect_nothing_left
 }
 
-@test "what is not ours is not removed" {
+@test "files of other origin are not removed" {
     local folder
 
     # the name alone
@@ -557,7 +633,7 @@ os.setxattr(sys.argv[1], "trusted.btrfs-fastpath.log-stats", sys.argv[2].encode(
     finish || true
 
     run -1 --separate-stderr log_stats --files 10 "$DIR"
-    [[ $stderr == *"ERROR: something that is not ours is left in '$folder'"* ]]
+    [[ $stderr == *"ERROR: unknown files remain in '$folder'"* ]]
     [ "$(ls -A "$folder")" = "$(printf '%s\n' file_3 file_777 file_888 file_x other)" ]
     [ -e "$folder/file_888/file_1" ]
     [ -e "$DIR/target/file_1" ]
@@ -639,6 +715,166 @@ for name in os.listdir(".")[:500]:
     expect_nothing_left "$DIR/limited"
 }
 
+# -- --workload --
+
+data_size() {
+    stat -c %s "$(folders)/data"
+}
+
+has_data() {
+    [ "$(data_size)" -ge "$1" ]
+}
+
+# start_workload OPTION...: until its file has data
+start_workload() {
+    start -q --files 1000000 --interval 0.05 "$@" "$DIR"
+    within 20 has_data 1
+}
+
+end_workload() {
+    kill -TERM "$pid"
+    go_on
+    finish || [ $? -eq 143 ]
+    expect_nothing_left
+}
+
+is_nocow() {
+    [[ $(lsattr -d "$1") =~ ^[^\ ]*C ]]
+}
+
+@test "--workload append: a file grows by the size of a write" {
+    start_workload --workload append --size 3000 --every 2
+    within 20 has_data 12000
+    stop
+    [ $(($(data_size) % 3000)) -eq 0 ]
+    [ "$(ls -A "$(folders)")" = data ]
+    ! is_nocow "$(folders)/data" || fail "NOCOW without --nocow"
+    end_workload
+}
+
+# addresses: where the blocks of the file are on disk
+addresses() {
+    sync -f "$DIR"
+    filefrag -v "$(folders)/data" | awk '/^ +[0-9]+:/ { print $2, $4, $5, $6 }'
+}
+
+is_written_after() {
+    [ "$(stat -c %.Y "$(folders)/data")" != "$1" ]
+}
+
+# expect_overwritten same|moved OPTION...: what became of the addresses while it wrote
+expect_overwritten() {
+    local before count written
+
+    start_workload --workload overwrite --json-samples "$SAMPLES" --interval 0.01 "${@:2}"
+    within 20 has_data $((1024 * 4096))
+    stop
+    before=$(addresses)
+    written=$(stat -c %.Y "$(folders)/data")
+    go_on
+    within 20 is_written_after "$written"
+    stop
+    count=$(data_size)
+    [ "$count" -eq $((1024 * 4096)) ]
+    if [ "$1" = same ]; then
+        [ "$(addresses)" = "$before" ]
+    else
+        [ "$(addresses)" != "$before" ]
+    fi
+    end_workload
+    [ "$(wc -l <"$SAMPLES")" -ge 1 ]
+    rm "$SAMPLES"
+}
+
+@test "--workload overwrite: blocks in place with --nocow, and else moved" {
+    expect_overwritten same --nocow
+    expect_overwritten moved
+}
+
+is_another_file() {
+    [ "$(stat -c %i "$(folders)/data")" != "$1" ]
+}
+
+@test "--workload rename: a new file again and again" {
+    local inode
+
+    start_workload --workload rename --size 5000 --nocow
+    inode=$(stat -c %i "$(folders)/data")
+    within 20 is_another_file "$inode"
+    stop
+    [ "$(data_size)" -eq 5000 ]
+    is_nocow "$(folders)/data"
+    end_workload
+}
+
+@test "--workload: log commits, and full ones without the log" {
+    local workload
+
+    for workload in append overwrite rename; do
+        expect_kinds "20 0 0" log_stats_json --workload "$workload" --files 20 "$DIR"
+        expect_json '.["log-stats"] | [.workload, .files, .every, .write_bytes, .nocow, .fsyncs, .complete] | tojson' \
+            "[\"$workload\",20,1,4096,false,20,true]"
+    done
+    expect_json '.["log-stats"].commit_kinds.log.count' 20
+    mount -o remount,notreelog "$MNT"
+    for workload in append overwrite rename; do
+        run -0 --separate-stderr log_stats_json --workload "$workload" --files 20 --size 64K --nocow "$DIR"
+        expect_json '.["log-stats"] | [.log_commits, .write_bytes, .nocow] | tojson' '[0,65536,true]'
+        [ "$(json '.["log-stats"].full_commits')" -ge 15 ]
+    done
+    expect_nothing_left
+}
+
+@test "--workload in text and as metrics" {
+    run -0 --separate-stderr log_stats --workload append --files 100 --every 10 --size 8K "$DIR"
+    expect_line 'Workload: append, writes of 8.00KiB'
+    expect_line 'Writes: 100, an fsync after every 10'
+    grep -q "^WARNING: writing 100 times to a temporary file in '$DIR/" <<<"$stderr" || fail "$stderr"
+    run -0 --separate-stderr log_stats --workload rename --files 10 --nocow "$DIR"
+    expect_line 'Workload: rename, files of 4.00KiB, NOCOW'
+    expect_line 'Files: 10, an fsync after every 1'
+    run -0 --separate-stderr "$FASTPATH" --format openmetrics log-stats -q --workload append --files 10 "$DIR"
+    [[ $output == *"btrfs_fastpath_fsync_seconds_count{path=\"$DIR\",workload=\"append\"} 10"* ]] || fail "$output"
+    [[ $output == *"btrfs_fastpath_fsyncs{path=\"$DIR\",workload=\"append\",commit=\"log\"} "* ]] || fail "$output"
+    run -0 --separate-stderr "$FASTPATH" --format openmetrics log-stats -q --files 10 "$DIR"
+    [[ $output != *workload* ]] || fail "$output"
+}
+
+@test "--workload: what SIGKILL leaves, the next run removes" {
+    local workload
+
+    for workload in append rename; do
+        start_workload --workload "$workload"
+        kill -KILL "$pid"
+        finish || [ $? -eq 137 ]
+        [ -n "$(folders)" ]
+        run -0 --separate-stderr log_stats --files 10 "$DIR"
+        [[ $stderr == *"WARNING: removing the folder of a killed run: "* ]] || fail "$stderr"
+        expect_nothing_left
+    done
+}
+
+@test "--workload: a full file system" {
+    mount_other 128M mkfs.btrfs -q
+    run -1 --separate-stderr log_stats_json --workload append --size 1M --files 1000 "$DIR"
+    [[ $stderr == *"ERROR: cannot "*" '$DIR/"*"': No space left on device"* ]] || fail "$stderr"
+    expect_json '.["log-stats"] | .complete, .error' $'false\nNo space left on device'
+    expect_nothing_left
+}
+
+@test "--workload: arguments that make no sense" {
+    local arguments
+
+    for arguments in "--workload x" "--size 4K" "--nocow" "--workload directory --nocow" "--workload append --size 0" \
+        "--workload append --size 65M" "--workload append --size x" "--workload rename --every 2" \
+        "--workload append --watch" "--workload append --every 20 --files 10"; do
+        # shellcheck disable=SC2086 # words
+        run -1 --separate-stderr log_stats $arguments "$DIR"
+        [ -z "$output" ]
+        [ "$(wc -l <<<"$stderr")" -eq 1 ] || fail "$arguments: $stderr"
+    done
+}
+
 # -- --watch --
 
 @test "--watch follows commits until it is interrupted" {
@@ -717,6 +953,57 @@ commits_in_text() {
     finish
 }
 
+# start_without_sysfs ARGUMENT...: as start, until sysfs_appears
+start_without_sysfs() {
+    local program=$BATS_TEST_TMPDIR/without-sysfs
+
+    printf '#!/bin/sh\nexec unshare --mount sh -c "mount -t tmpfs none /sys/fs/btrfs && exec \\"\\$@\\"" sh "%s" "$@"\n' \
+        "$FASTPATH" >"$program"
+    chmod +x "$program"
+    FASTPATH=$program start "$@"
+}
+
+sysfs_appears() {
+    nsenter --mount --root --target "$pid" umount /sys/fs/btrfs
+}
+
+sysfs_vanishes() {
+    nsenter --mount --root --target "$pid" mount -t tmpfs none /sys/fs/btrfs
+}
+
+@test "--watch: what follows an unknown reading is unknown" {
+    commit_again
+    start_without_sysfs --format ndjson --watch --interval 0.2 "$DIR"
+    within 20 grep -q '"commits":null,"commit_ns":null,"last_commit_ns":null' "$BATS_TEST_TMPDIR/stdout"
+    sysfs_appears
+    within 20 grep -q '"commits":0' "$BATS_TEST_TMPDIR/stdout"
+    sysfs_vanishes
+    within 20 grep -qz '"commits":0.*"last_commit_ns":null' "$BATS_TEST_TMPDIR/stdout"
+    sysfs_appears
+    within 20 grep -qz '"commits":0.*"last_commit_ns":null.*"commits":0' "$BATS_TEST_TMPDIR/stdout"
+    kill -INT "$pid"
+    finish
+    jq -s 'map(.["log-stats"])' "$BATS_TEST_TMPDIR/stdout" >"$BATS_TEST_TMPDIR/rows"
+    # no commit since the first look, and the first known reading after each unknown one has no difference
+    jq -e '(map(.commits // 0) | add) == 0
+        and ([range(1; length) as $i | select(.[$i - 1].last_commit_ns == null and .[$i].last_commit_ns != null) | .[$i]]
+            | length == 2 and all(.commits == null and .commit_ns == null))' "$BATS_TEST_TMPDIR/rows" ||
+        fail "$(cat "$BATS_TEST_TMPDIR/rows")"
+}
+
+@test "--watch in text: what follows an unknown reading is unknown" {
+    commit_again
+    start_without_sysfs --watch --interval 0.2 "$DIR"
+    within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +- +- +- +-$' "$BATS_TEST_TMPDIR/stdout"
+    sysfs_appears
+    within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +0 ' "$BATS_TEST_TMPDIR/stdout"
+    kill -INT "$pid"
+    finish
+    [ "$(grep -cE '^ +[0-9.]+m?s +[0-9]+ +- +- +[0-9.]+[mun]?s +[0-9.]+m?s$' "$BATS_TEST_TMPDIR/stdout")" -eq 1 ] ||
+        fail "$(cat "$BATS_TEST_TMPDIR/stdout")"
+    ! grep -qE '^ +[0-9.]+m?s +[0-9]+ +[1-9]' "$BATS_TEST_TMPDIR/stdout" || fail "$(cat "$BATS_TEST_TMPDIR/stdout")"
+}
+
 @test "--watch prints a row an interval, and ends when nobody reads" {
     start --watch --interval 0.1 "$DIR"
     within 20 grep -qE '^ +[0-9.]+m?s +[0-9]+ +[0-9]+ +.*s$' "$BATS_TEST_TMPDIR/stdout"
@@ -767,7 +1054,10 @@ has_more_rows_than() {
 @test "no privilege is needed but to write in the directory" {
     chown 65534 "$DIR"
     expect_kinds "2 0 0" as_nobody "$MNT/program" --format json log-stats --files 20 --every 10 "$DIR"
+    expect_json '.["log-stats"].parts' null
     expect_nothing_left
+    run -0 --separate-stderr as_nobody "$MNT/program" log-stats --files 20 --every 10 "$DIR"
+    expect_line 'Verdict: requires root, to read the block device'
     # nor to read
     chmod 300 "$DIR"
     expect_kinds "2 0 0" as_nobody "$MNT/program" --format json log-stats --files 20 --every 10 "$DIR"
@@ -778,10 +1068,10 @@ has_more_rows_than() {
 
     chmod 500 "$DIR"
     run -1 --separate-stderr as_nobody "$MNT/program" log-stats "$DIR"
-    [ "$stderr" = "ERROR: cannot make a folder in '$DIR': Permission denied" ]
+    [ "$stderr" = "ERROR: cannot create a folder in '$DIR': Permission denied" ]
     chmod 000 "$DIR"
     run -1 --separate-stderr as_nobody "$MNT/program" log-stats "$DIR"
-    [ "$stderr" = "ERROR: cannot make a folder in '$DIR': Permission denied" ]
+    [ "$stderr" = "ERROR: cannot create a folder in '$DIR': Permission denied" ]
 }
 
 @test "without sysfs, full commits are uncertain, and log commits are not" {
@@ -797,7 +1087,7 @@ has_more_rows_than() {
 @test "a read-only file system" {
     mount -o remount,ro "$MNT"
     run -1 --separate-stderr log_stats "$DIR"
-    [ "$stderr" = "ERROR: cannot make a folder in '$DIR': Read-only file system" ]
+    [ "$stderr" = "ERROR: cannot create a folder in '$DIR': Read-only file system" ]
     run -1 --separate-stderr log_stats_json "$DIR"
     expect_json '.["log-stats"].error' 'Read-only file system'
     mount -o remount,rw "$MNT"
@@ -811,7 +1101,7 @@ has_more_rows_than() {
     [ "$stderr" = "ERROR: not a btrfs filesystem: '$DIR'" ]
 }
 
-@test "what is no directory" {
+@test "arguments that are not directories" {
     touch "$DIR/file"
     mkfifo "$DIR/fifo"
     run -1 --separate-stderr log_stats "$DIR/file"
@@ -862,10 +1152,14 @@ has_more_rows_than() {
 --watch --check --max-ms 3 $DIR
 --watch --commit-between $DIR
 --watch --json-samples x $DIR
+--watch --by
+--watch --by user $DIR
+--by process $DIR
+--watch --by file --files 3 $DIR
 $DIR $DIR
 END
     # nothing else would help
     run -1 "$FASTPATH" log-stats --watch --check "$DIR"
-    [ "$output" = "ERROR: --watch can only be combined with --interval" ]
+    [ "$output" = "ERROR: --watch can only be combined with --interval and --by" ]
     expect_nothing_left
 }

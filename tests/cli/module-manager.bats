@@ -133,7 +133,7 @@ expect_initramfs() {
     [ "$(cat "$INITRAMFS")" = "$1" ] || fail "the initramfs has" "$(cat "$INITRAMFS")"
 }
 
-@test "a module that DKMS installed: status tells, disable gives the stock one back" {
+@test "a module installed by DKMS: status reports it, disable restores the stock one" {
     machine
     dkms_installs
     run -0 manager status
@@ -204,7 +204,7 @@ expect_initramfs() {
     expect_stock
 }
 
-@test "a stock module that came since stays, and so do modules of others" {
+@test "a newer stock module stays, and so do modules of other origin" {
     machine
     dkms_installs
     place stock "$STOCK"
@@ -248,7 +248,7 @@ expect_initramfs() {
     expect_stock
 }
 
-@test "without a stock module what DKMS installed stays, and status says what to do" {
+@test "without a stock module the one installed by DKMS stays, and status says what to do" {
     machine
     dkms_installs
     rm "$ORIGINALS/btrfs.ko"
@@ -273,7 +273,7 @@ expect_initramfs() {
     cmp "$KERNEL/updates/dkms/btrfs.ko" "$BATS_FILE_TMPDIR/patched"
 }
 
-@test "the same where what DKMS installed is a link to what it built" {
+@test "the same if DKMS installed a link to the built module" {
     machine
     mv "$TREE/$VERSION" "$TREE/0.1-1"
     rm "$TREE/0.1-1/source"
@@ -349,7 +349,7 @@ expect_initramfs() {
     [ ! -e "$KERNEL/updates" ]
 }
 
-@test "a file in the place of the stock module is not one, without its end or patched" {
+@test "a truncated or patched file in the place of the stock module does not count" {
     machine
     dkms_installs
     place stock "$STOCK"
@@ -363,7 +363,7 @@ expect_initramfs() {
     expect_stock
 }
 
-@test "an initramfs that has what DKMS installed is made anew" {
+@test "an initramfs with a module that DKMS installed is rebuilt" {
     machine
     dkms_installs
     update-initramfs -u -k "$RELEASE"
@@ -477,7 +477,7 @@ expect_initramfs() {
     [ ! -e "$TREE/original_module" ]
 }
 
-@test "a stock module that came compressed stays, and nothing is put beside it" {
+@test "a stock module that came compressed stays, and nothing is added next to it" {
     machine
     dkms_installs
     suffix=.xz
@@ -579,6 +579,7 @@ stock_everywhere() {
     expect_stock && expect_initramfs "$STOCK"
 }
 
+# bats test_tags=slow
 @test "interrupted or failing in any step: there is a module, and disable does the rest" {
     survives installed_by_dkms stock_everywhere disable 'kill -KILL 0' 'kill -TERM 0' 'exit 1'
 }
@@ -604,15 +605,17 @@ ours_everywhere() {
     expect_loaded "$KERNEL/updates/$OURS/btrfs.ko" && expect_initramfs "$KERNEL/updates/$OURS/btrfs.ko"
 }
 
+# bats test_tags=slow
 @test "the same without a stock module: update does the rest" {
     survives active_without_stock ours_everywhere update 'kill -KILL 0' 'exit 1'
 }
 
+# bats test_tags=slow
 @test "killed where DKMS installed it: enable does the rest" {
     survives installed_by_dkms ours_everywhere enable 'kill -KILL 0'
 }
 
-@test "whatever mode of bash the environment asks for, status tells the same" {
+@test "status reports the same in any mode of bash in the environment" {
     local expected
 
     machine
@@ -627,6 +630,92 @@ ours_everywhere() {
     expect_loaded "$KERNEL/updates/$OURS/btrfs.ko"
     POSIXLY_CORRECT=1 run -0 manager disable
     expect_stock
+}
+
+# settings LINE...: what the administrator has chosen
+settings() {
+    mkdir -p "$ROOT/etc/btrfs-fastpath"
+    printf '%s\n' "$@" >"$ROOT/etc/btrfs-fastpath/module.conf"
+}
+
+# buildable: the headers and a source of the kernel are there. DKMS runs build-module; apply notes its options, and make
+# makes a module of the version that is at the end of super.c.
+buildable() {
+    local source=$ROOT/usr/src/linux-source-6.12 scripts=$ROOT/usr/share/btrfs-fastpath/kernel/scripts
+
+    mkdir -p "$KERNEL/build/include/generated" "$source/fs/btrfs"
+    echo '#define LINUX_PACKAGE_ID " Debian 6.12.117-1"' >"$KERNEL/build/include/generated/package.h"
+    echo CONFIG_BTRFS_FS=m >"$KERNEL/build/.config"
+    touch "$source/Makefile" "$source/fs/btrfs/super.c"
+    tar -C "$ROOT/usr/src" -cJf "$source.tar.xz" linux-source-6.12
+    sed -i "s,/usr/src/\\\$source_package,$ROOT&," "$ROOT/usr/share/btrfs-fastpath/module.bash"
+    in_root "$ROOT/usr/src/btrfs-fastpath-$VERSION/build-module"
+    printf '#!/bin/sh\necho "$*" >>%s\n' "$ROOT/applied" >"$scripts/apply"
+    # shellcheck disable=SC2016 # for the stand-in
+    stand_in make 'version=$(sed -n "s/^MODULE_VERSION(\"\(.*\)\");$/\1/p" fs/btrfs/super.c)
+echo ".section .modinfo, \"a\"; .asciz \"name=btrfs\"; .asciz \"version=$version\"" | cc -c -x assembler -o fs/btrfs/btrfs.ko -'
+    stand_in dkms "[ \"\$1\" = build ] || exit 0
+rm -rf '$ROOT/work' && mkdir '$ROOT/work' && cd '$ROOT/work' || exit
+'$ROOT/usr/src/btrfs-fastpath-$VERSION/build-module' '$RELEASE' '$KERNEL/build' || exit
+mkdir -p '$TREE/$VERSION/$RELEASE/$(uname -m)/module' && cp fs/btrfs/btrfs.ko '$TREE/$VERSION/$RELEASE/$(uname -m)/module/'
+ln -sfn / '$TREE/$VERSION/source'"
+}
+
+@test "module.conf: the corrections alone, and the full series again" {
+    machine
+    buildable
+    run -0 manager enable
+    expect_loaded "$KERNEL/updates/$OURS/btrfs.ko"
+    [ ! -e "$ROOT/applied" ] || fail "built again"
+    settings '# careful' '' 'series=corrections'
+    run -0 manager status
+    [[ $output == *'of another version of the package or another series'* ]]
+    run -0 manager enable
+    expect_loaded "$KERNEL/updates/$OURS+corrections/btrfs.ko"
+    expect_initramfs "$KERNEL/updates/$OURS+corrections/btrfs.ko"
+    [ "$(cat "$ROOT/applied")" = '6.12 linux --only corrections' ]
+    run -0 manager status
+    [[ $output == *$'active\t'"$OURS+corrections"$'\t' ]] || fail "$output"
+    run -0 manager update
+    [ "$(wc -l <"$ROOT/applied")" -eq 1 ]
+    settings 'series=full'
+    run -0 manager update
+    expect_loaded "$KERNEL/updates/$OURS/btrfs.ko"
+    [ "$(tail -n 1 "$ROOT/applied")" = '6.12 linux' ]
+}
+
+@test "module.conf: without it, and with a wrong line" {
+    local line
+
+    place stock "$STOCK"
+    depmod "$RELEASE"
+    update-initramfs -u -k "$RELEASE"
+    buildable
+    for line in 'series=some' 'series = corrections' "series=corrections; touch '$ROOT/run_by_a_shell'" 'series=full corrections' 'corrections'; do
+        settings 'series=corrections' "$line"
+        run -1 manager enable
+        [[ $output == *"ERROR: $ROOT/etc/btrfs-fastpath/module.conf has "*' instead of series=full or series=corrections' ]]
+        run -1 manager update
+        [[ $output == *'no module is built: '* ]]
+        run -0 manager status
+        [[ $output == *$'stock\t-\t'*'instead of series=full'* ]]
+        run -0 manager disable
+    done
+    rm "$ROOT/etc/btrfs-fastpath/module.conf"
+    mkfifo "$ROOT/etc/btrfs-fastpath/module.conf"
+    run -1 timeout 20 "$MANAGER" enable
+    [[ $output == *"ERROR: cannot read $ROOT/etc/btrfs-fastpath/module.conf" ]]
+    rm "$ROOT/etc/btrfs-fastpath/module.conf"
+    settings 'series=corrections'
+    chmod o+w "$ROOT/etc/btrfs-fastpath/module.conf"
+    run -1 manager enable
+    [[ $output == *"ERROR: other users can write to $ROOT/etc/btrfs-fastpath/module.conf" ]]
+    [ ! -e "$ROOT/applied" ] && [ ! -e "$ROOT/run_by_a_shell" ]
+    expect_stock
+    rm "$ROOT/etc/btrfs-fastpath/module.conf"
+    run -0 manager enable
+    expect_loaded "$KERNEL/updates/$OURS/btrfs.ko"
+    [ "$(cat "$ROOT/applied")" = '6.12 linux' ]
 }
 
 # notes_lock NAME: a program that tells whether it has the lock open, and does what it did before
@@ -663,7 +752,7 @@ depmod_fails() {
 . '$ROOT/depmod'"
 }
 
-# survives_depmod ACTION EXPECTATION FAULT: in each of its calls, of which there are two or more
+# survives_depmod ACTION EXPECTATION FAULT: in each of its two or more calls
 survives_depmod() {
     local number
 
@@ -682,6 +771,7 @@ survives_depmod() {
     done
 }
 
+# bats test_tags=slow
 @test "killed in depmod: modules.dep names a module that is there, and update does the rest" {
     survives_depmod update ours_everywhere 'kill -KILL 0'
     survives_depmod disable stock_everywhere 'kill -KILL 0'
@@ -692,7 +782,7 @@ survives_depmod() {
     survives_depmod disable stock_everywhere 'exit 1'
 }
 
-@test "a depmod that always fails: disable deletes nothing, and says so" {
+@test "a depmod that always fails: disable deletes nothing, and reports it" {
     earlier_is_active
     stand_in depmod 'exit 1'
     run -1 manager disable
@@ -702,7 +792,7 @@ survives_depmod() {
     expect_initramfs "$KERNEL/updates/$EARLIER/btrfs.ko"
 }
 
-@test "what an administrator tells depmod counts in each of its calls" {
+@test "an administrator's depmod settings apply to each call" {
     earlier_is_active
     mkdir -p "$ROOT/etc/depmod.d"
     echo "search extra built-in" >"$ROOT/etc/depmod.d/extra.conf"

@@ -133,7 +133,7 @@ expect_enabled() {
     expect_enabled no 'not enabled' 'false false'
 }
 
-@test "status: what is loaded, and whether a reboot loads something else" {
+@test "status: the loaded module, and whether a reboot loads another one" {
     manager_says 'enabled\tno' "kernel\t$(uname -r)\tready\t$OURS\t"
     expect_loaded none none null false
     loaded
@@ -184,7 +184,7 @@ expect_enabled() {
 
     for action in status enable disable; do
         run -1 --separate-stderr module "$action"
-        expect_error "no module is installed: the package btrfs-fastpath-dkms has it; there is no '$MANAGER'"
+        expect_error "the package btrfs-fastpath-dkms is not installed: cannot find '$MANAGER'"
         [ -z "$output" ]
     done
     run -0 --separate-stderr "$PACKAGED" status
@@ -194,7 +194,7 @@ expect_enabled() {
     expect_json .status.module null
 }
 
-# expect_not_run ERROR: for what others can change, whatever it would do
+# expect_not_run ERROR: for what other users can modify, whatever it would do
 expect_not_run() {
     local action
 
@@ -208,8 +208,8 @@ expect_not_run() {
     [ ! -e "$BATS_TEST_TMPDIR/ran" ] || fail "it was run"
 }
 
-@test "a manager that others can change is not run" {
-    local untrusted="will not run what other users can change: '$MANAGER'"
+@test "a manager that other users can modify is not run" {
+    local untrusted="refusing to run a file that other users can modify: '$MANAGER'"
 
     manager "touch $BATS_TEST_TMPDIR/ran"
     chmod 757 "$MANAGER"
@@ -256,10 +256,10 @@ expect_not_run() {
 # expect_garbage: of what the manager prints
 expect_garbage() {
     run -1 --separate-stderr module status
-    expect_error "cannot understand the output of '$MANAGER'"
+    expect_error "unexpected output of '$MANAGER'"
     [ -z "$output" ]
     run -0 --separate-stderr "$PACKAGED" --format json status
-    [ "$stderr" = "WARNING: cannot understand the output of '$MANAGER'" ] || fail "$stderr"
+    [ "$stderr" = "WARNING: unexpected output of '$MANAGER'" ] || fail "$stderr"
     expect_json .status.module null
 }
 
@@ -291,7 +291,7 @@ expect_garbage() {
     run -0 env --ignore-signal=CHLD "$PACKAGED" module enable
 }
 
-@test "enable and disable run the manager, and pass on what it prints and how it ends" {
+@test "enable and disable run the manager, and pass on its output and status" {
     local action
 
     manager 'read -r answer' 'echo "$# $*: $answer"' 'echo "to errors" >&2' 'exit "$answer"'
@@ -310,7 +310,7 @@ expect_garbage() {
     expect_error "failed: '$MANAGER'"
 }
 
-@test "enable: JSON is the state after it, and --quiet says nothing" {
+@test "enable: JSON is the new state, and --quiet prints nothing" {
     manager 'if [ "$1" != status ]; then echo "it is done"; touch "$0.done"; exit; fi' \
         'printf "enabled\t%s\n" "$([ -e "$0.done" ] && echo yes || echo no)"'
     run -0 --separate-stderr module_json status
@@ -353,14 +353,14 @@ expect_garbage() {
     run -1 --separate-stderr module enable disable
     [ "$stderr" = "btrfs-fastpath module: exactly 1 argument expected, 2 given" ] || fail "$stderr"
     run -1 --separate-stderr module status --kernel 6.1
-    expect_error "--kernel needs enable or disable"
+    expect_error "--kernel requires enable or disable"
     run -1 "$FRONT_END" inspect module status
     [ ! -e "$BATS_TEST_TMPDIR/ran" ]
     run -0 module --help
     [[ ${lines[0]} == *"module [OPTION...] status|enable|disable" ]]
 }
 
-@test "anybody may ask, and root alone change it" {
+@test "all users may query the state, only root may change it" {
     local program=$BATS_TEST_TMPDIR/program
 
     manager_says 'enabled\tyes'
@@ -369,7 +369,7 @@ expect_garbage() {
     run -0 as_nobody "$program" module status
     expect_line 'Module: enabled'
     run -1 --separate-stderr as_nobody "$program" module disable
-    expect_error "module disable needs root"
+    expect_error "module disable requires root"
 }
 
 # -- signals --
@@ -395,7 +395,7 @@ expect_no_manager() {
     [ "$(cat cleaned)" = cleaned ]
 }
 
-@test "disable: SIGTERM for the program alone is for the manager, too" {
+@test "disable: SIGTERM for the program also ends the manager" {
     manager 'trap "touch cleaned; exit 1" TERM' 'echo $$ >pid' 'touch started' 'while :; do sleep 0.05; done'
     run -0 "$SIGNAL_RUN" --once started --signal TERM "$PACKAGED" module disable
     [ "$output" = -15 ] || fail "$output"
@@ -412,10 +412,10 @@ kernel_status() {
     [ -z "$stderr" ]
 }
 
-@test "status of the kernel says why a feature is absent" {
+@test "status of the kernel gives the reason for an absent feature" {
     manager_says 'enabled\tyes' 'kernel\t6.1.0\tstock\t-\tthe source is \x1b 6.1.190-1'
     kernel_status 6.1.0
-    [ "${lines[-1]}" = 'Module: stock: the source is \x1b 6.1.190-1' ] || fail "$output"
+    expect_line 'Module: stock: the source is \\x1b 6.1.190-1'
     kernel_status 6.1.0 --format json
     expect_json '.status.module | keys | join(" ")' "enabled enabled_for_all loaded loaded_version reason reboot_needed state version"
     expect_json '.status.module | "\(.enabled) \(.state) \(.version) \(.loaded)"' "true stock null none"
@@ -423,10 +423,10 @@ kernel_status() {
     loaded
     manager_says 'enabled\tyes' "kernel\t6.1.0\tactive\t$OURS\t"
     kernel_status 6.1.0
-    [ "${lines[-1]}" = "Module: active; a reboot is needed" ] || fail "$output"
+    expect_line "Module: active; a reboot is needed"
     echo "$OURS" >/sys/module/btrfs/version
     kernel_status 6.1.0
-    [ "${lines[-1]}" = "Module: active" ] || fail "$output"
+    expect_line "Module: active"
     # There is none for the running one.
     kernel_status 6.1.1
     refuse_line 'Module: .*'
@@ -434,7 +434,7 @@ kernel_status() {
     expect_json '.status.module | "\(.enabled) \(.state)"' "true null"
 }
 
-@test "status of the kernel says of the module where it has everything that it is not used, or that a reboot is needed" {
+@test "status of a kernel with all features: a module that is not used, or a reboot that is needed" {
     loaded
     manager_says 'enabled\tno' 'kernel\t99.0\tstock\t-\tno patches for this kernel'
     kernel_status 99.0

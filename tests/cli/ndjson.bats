@@ -59,7 +59,7 @@ expect_lines() {
     done <<<"$output"
 }
 
-# joined COMMAND: the document of which the last run had the lines
+# joined COMMAND: the document made of the lines of the last run
 joined() {
     jq -S -s --arg command "$1" \
         '{ __header: .[0].__header, ($command): [.[][$command] | values] } + .[-1]' <<<"$output"
@@ -148,11 +148,11 @@ expect_same() {
     lines seek-map --qemu "$DIR/data"
     [ "$status" -eq 1 ]
     [ -z "$output" ]
-    [ "$stderr" = 'ERROR: --qemu prints an array, which is no line of ndjson' ]
+    [ "$stderr" = 'ERROR: --qemu does not support --format ndjson' ]
 }
 
 # A list that has not ended: its second file is named only when the line of the first one was read.
-@test "the line of a file comes before the next file is known" {
+@test "the line of a file is printed before the next file is examined" {
     local command list=$BATS_TEST_TMPDIR/list answer=$BATS_TEST_TMPDIR/answer
 
     mkfifo "$list" "$answer"
@@ -180,7 +180,7 @@ expect_next() {
     [ "$(jq -r ".[] | objects | $1 | values" <<<"$line")" = "$2" ] || fail "not $1 $2: $line"
 }
 
-@test "whoever wants one line ends the command" {
+@test "a reader of one line ends the command" {
     local command
 
     for command in $FILE_COMMANDS; do
@@ -258,6 +258,7 @@ has_lines() {
 }
 
 # Or tried to
+# The lines are written by a copy of the process.
 has_written() {
-    [ "$(sed -n 's/^syscw: //p' "/proc/$pid/io")" -gt 0 ]
+    [ "$(sed -n 's/^syscw: //p' "/proc/$(pgrep -P "$pid")/io")" -gt 0 ]
 }

@@ -104,7 +104,7 @@ gnuplot_that() {
     expect_image "$PLOT"
 }
 
-@test "log-stats: after a signal the plot has what was measured" {
+@test "log-stats: after a signal the plot has the measured fsyncs" {
     "$FASTPATH" -q log-stats --files 1000000 --every 10 --interval 0.05 --plot "$PLOT" "$DIR" >/dev/null &
     sleep 1
     kill -TERM $!
@@ -120,6 +120,26 @@ gnuplot_that() {
     expect_line "send of $MNT/snapshot"
     expect_line 'Stream, in MiB/s'
     expect_line 'Reads in flight'
+    # as in text, there is no rate of a stream that has no data
+    rm "$PLOT"
+    run -0 send_reada --plot "$PLOT" "$MNT/snapshot"
+    run -0 texts_in "$PLOT"
+    expect_line 'Thousand commands/s'
+    refuse_line 'Stream, in .*'
+}
+
+@test "a name that promises another format than SVG is an error" {
+    run -1 --separate-stderr log_stats --files 10 --plot "$BATS_TEST_TMPDIR/plot.png" "$DIR"
+    [ "$stderr" = "ERROR: --plot requires a name that ends in .svg, not '$BATS_TEST_TMPDIR/plot.png'" ] ||
+        fail "$stderr"
+    [ -z "$output" ]
+    run -1 send_reada --plot "$BATS_TEST_TMPDIR/plot.svg.PDF" "$MNT/snapshot"
+    [ ! -e "$BATS_TEST_TMPDIR/plot.svg.PDF" ]
+    mkdir "$BATS_TEST_TMPDIR/my.plots"
+    for name in my.plots/plot plot.SVG; do
+        run -0 log_stats --files 10 --plot "$BATS_TEST_TMPDIR/$name" "$DIR"
+        expect_image "$BATS_TEST_TMPDIR/$name"
+    done
 }
 
 @test "send-reada: a send of a few commands is drawn, too" {
@@ -130,7 +150,7 @@ gnuplot_that() {
     "$BTRFS" subvolume delete "$DIR/empty" "$DIR/empty-1" >/dev/null
 }
 
-@test "a name is shown, and gnuplot does nothing that it says" {
+@test "a name is drawn, and gnuplot does not interpret it" {
     # shellcheck disable=SC2016 # no command is to be run
     name=$'a\'b"c`touch PWNED`$(touch PWNED)\n@d{e}^f\\g\xff'
     mkdir "$DIR/$name"
@@ -155,10 +175,10 @@ gnuplot_that() {
 
 @test "without gnuplot nothing is done" {
     run -1 --separate-stderr without_gnuplot log_stats --files 100 --plot "$PLOT" "$DIR"
-    [ "$stderr" = 'ERROR: --plot needs gnuplot, which is not installed (package gnuplot-nox)' ]
+    [ "$stderr" = 'ERROR: --plot requires gnuplot, which is not installed (package gnuplot-nox)' ]
     [ -z "$output" ] || fail "$output"
     run -1 --separate-stderr without_gnuplot send_reada --plot "$PLOT" "$MNT/snapshot"
-    [ "$stderr" = 'ERROR: --plot needs gnuplot, which is not installed (package gnuplot-nox)' ]
+    [ "$stderr" = 'ERROR: --plot requires gnuplot, which is not installed (package gnuplot-nox)' ]
     [ -z "$output" ]
     expect_no_plot
 }
@@ -203,7 +223,7 @@ gnuplot_that() {
 @test "a gnuplot that draws nothing, or is killed" {
     gnuplot_that 'exit 0'
     run -1 --separate-stderr log_stats --files 100 --every 10 --plot "$PLOT" "$DIR"
-    [ "$stderr" = 'ERROR: gnuplot failed: there is no whole image' ]
+    [ "$stderr" = 'ERROR: gnuplot failed: the image is incomplete' ]
     rm -r "${BATS_TEST_TMPDIR:?}/bin"
     # shellcheck disable=SC2016
     gnuplot_that 'echo half; kill -KILL $$'
@@ -212,7 +232,7 @@ gnuplot_that() {
     expect_no_plot
 }
 
-@test "a file that is there is left alone, and nothing is measured" {
+@test "an existing file is not changed, and nothing is measured" {
     echo mine >"$PLOT"
     for command in "log_stats $DIR" "send_reada $MNT/snapshot"; do
         # shellcheck disable=SC2086 # a command and its argument
@@ -236,7 +256,7 @@ gnuplot_that() {
     left=$(ls -A "$BATS_TEST_TMPDIR/small")
     umount "$BATS_TEST_TMPDIR/small"
     [ "$status" -eq 1 ]
-    [ "$stderr" = 'ERROR: gnuplot failed: there is no whole image' ] || fail "$stderr"
+    [ "$stderr" = 'ERROR: gnuplot failed: the image is incomplete' ] || fail "$stderr"
     [ -z "$left" ]
 }
 

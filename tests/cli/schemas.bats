@@ -121,6 +121,7 @@ expect_valid() {
     expect_valid 64 nocow-check --check --extents "$DIR/nocow" "$DIR/data"
     expect_json .total.alarm_count 1
     expect_valid 64 nocow-check --check --expect-nocow=directory --top=2 -r "$DIR"
+    expect_valid 64 nocow-check --swap "$DIR/nocow" "$DIR/data"
     expect_valid 1 nocow-check "$DIR/missing" "$DIR/nocow"
     expect_valid 0 nocow-check --exercise "$MNT" --size 1M --seconds 1 --engine builtin
     expect_json '.exercise.writes > 0' true
@@ -173,12 +174,14 @@ expect_valid() {
     done <"$BATS_TEST_TMPDIR/samples"
 }
 
-@test "log-stats --watch" {
+# expect_valid_watch ARGUMENT...: in both formats
+expect_valid_watch() {
     local format
 
     for format in json ndjson; do
-        start --format "$format" --watch --interval 0.1 "$DIR"
+        start --format "$format" --watch --interval 0.1 "$@" "$DIR"
         within 20 grep -q elapsed_ns "$BATS_TEST_TMPDIR/stdout"
+        sync "$DIR"
         kill -INT "$pid"
         finish
         cp "$BATS_TEST_TMPDIR/stdout" "$BATS_TEST_TMPDIR/$format"
@@ -188,6 +191,16 @@ expect_valid() {
     # neither is the other
     run ! validate --lines log-stats < <(jq -c . "$BATS_TEST_TMPDIR/json")
     run ! validate log-stats < <(head -n 1 "$BATS_TEST_TMPDIR/ndjson")
+}
+
+@test "log-stats --watch" {
+    local what
+
+    expect_valid_watch
+    for what in process directory file; do
+        expect_valid_watch --by "$what"
+        [ "$(jq '."log-stats".samples[].causes[]' "$BATS_TEST_TMPDIR/json" | jq -s length)" -ge 1 ]
+    done
 }
 
 @test "status" {
@@ -214,47 +227,47 @@ expect_valid() {
     done
 }
 
-# refuse_doctored COMMAND FILTER: each of the documents that jq's FILTER makes of what it printed
-refuse_doctored() {
-    jq -c ". as \$whole | $2 | select(. != \$whole)" <<<"$output" >"$BATS_TEST_TMPDIR/doctored"
-    validate --refuse "$1" <"$BATS_TEST_TMPDIR/doctored" || fail "$1: $2"
+# refuse_altered COMMAND FILTER: each of the documents that jq's FILTER makes of what it printed
+refuse_altered() {
+    jq -c ". as \$whole | $2 | select(. != \$whole)" <<<"$output" >"$BATS_TEST_TMPDIR/altered"
+    validate --refuse "$1" <"$BATS_TEST_TMPDIR/altered" || fail "$1: $2"
 }
 
-# doctor COMMAND: its objects get a key more, and a number of each name becomes something else
-doctor() {
+# alter COMMAND: its objects get a key more, and a number of each name becomes something else
+alter() {
     validate "$1" <<<"$output"
-    refuse_doctored "$1" '(paths(objects) | select(IN(.[]; "counters", "reason_bytes", "commands", "command_bytes") | not))
+    refuse_altered "$1" '(paths(objects) | select(IN(.[]; "counters", "reason_bytes", "commands", "command_bytes") | not))
         as $path | setpath($path + ["more"]; 1)'
-    refuse_doctored "$1" '(paths(numbers) | select(.[-1] != "step_ns")) as $path | (-1, "1", 1.5) as $value |
+    refuse_altered "$1" '(paths(numbers) | select(.[-1] != "step_ns")) as $path | (-1, "1", 1.5) as $value |
         setpath($path; $value)'
-    refuse_doctored "$1" "del(.__header), (.__header.version = 1), (.more = 1), del(.\"$1\"), [.]"
+    refuse_altered "$1" "del(.__header), (.__header.version = 1), (.more = 1), del(.\"$1\"), [.]"
 }
 
-@test "a document that was doctored is refused" {
+@test "a document that was altered is refused" {
     expect_valid 0 fiemap-shared --extents --owners --why --timing --disk --freed "$DIR/data"
-    doctor fiemap-shared
-    refuse_doctored fiemap-shared 'del(."fiemap-shared"[0].owners)'
-    refuse_doctored fiemap-shared 'del(.owner_summary)'
-    refuse_doctored fiemap-shared '."fiemap-shared"[0].extents[0].decision = "luck"'
-    refuse_doctored fiemap-shared '."fiemap-shared"[0].extents[0].decision = "mixed"'
-    refuse_doctored fiemap-shared '."fiemap-shared"[0].path_encoding = "utf-8"'
-    refuse_doctored fiemap-shared '."fiemap-shared"[0].extents[0].flags += ["odd"]'
-    refuse_doctored fiemap-shared '."fiemap-shared"[0].counters = {"a": -1}'
-    refuse_doctored fiemap-shared '."fiemap-shared"[0].total_bytes = null'
+    alter fiemap-shared
+    refuse_altered fiemap-shared 'del(."fiemap-shared"[0].owners)'
+    refuse_altered fiemap-shared 'del(.owner_summary)'
+    refuse_altered fiemap-shared '."fiemap-shared"[0].extents[0].decision = "luck"'
+    refuse_altered fiemap-shared '."fiemap-shared"[0].extents[0].decision = "mixed"'
+    refuse_altered fiemap-shared '."fiemap-shared"[0].path_encoding = "utf-8"'
+    refuse_altered fiemap-shared '."fiemap-shared"[0].extents[0].flags += ["odd"]'
+    refuse_altered fiemap-shared '."fiemap-shared"[0].counters = {"a": -1}'
+    refuse_altered fiemap-shared '."fiemap-shared"[0].total_bytes = null'
     expect_valid 0 seek-map --fiemap --timing --histogram --verdict "$DIR/holes" "$DIR/data"
-    doctor seek-map
-    refuse_doctored seek-map '."seek-map"[0].segments[0].type = "gap"'
+    alter seek-map
+    refuse_altered seek-map '."seek-map"[0].segments[0].type = "gap"'
     expect_valid 0 nocow-check --extents "$DIR/nocow"
-    doctor nocow-check
-    refuse_doctored nocow-check '."nocow-check"[0].reasons = ["whim"]'
+    alter nocow-check
+    refuse_altered nocow-check '."nocow-check"[0].reasons = ["whim"]'
     expect_valid 0 send-reada "$MNT/before"
-    doctor send-reada
-    refuse_doctored send-reada '."send-reada".commands.fly = 1'
+    alter send-reada
+    refuse_altered send-reada '."send-reada".commands.fly = 1'
     expect_valid 0 log-stats --files 20 --every 10 "$DIR"
-    doctor log-stats
+    alter log-stats
     expect_valid 0 status --measure "$MNT" "$MNT"
-    doctor status
-    refuse_doctored status '.status.features[0].state = "yes"'
+    alter status
+    refuse_altered status '.status.features[0].state = "yes"'
 }
 
 # What this kernel or run has not, but another one.
@@ -269,7 +282,7 @@ doctor() {
         "loaded_version": "1", "reboot_needed": false, "state": null, "version": null, "reason": null}' <<<"$output")
 }
 
-@test "what is no JSON, and no line, is refused" {
+@test "anything but JSON or lines is refused" {
     local header='"__header":{"version":"1"}' text
 
     for text in '' '[' '{}' "{$header}" "{$header,\"status\":NaN}" "{$header,$header,\"enable\":{\"front_end\":null}}"; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# send-reada: its counts beside btrfs receive --dump, its estimates beside real streams, and how it fails.
+# send-reada: its counts compared with btrfs receive --dump, its estimates with real streams, and how it fails.
 
 # bats runs each test in a subshell, which is what it should do
 # shellcheck disable=SC2030,SC2031
@@ -98,7 +98,7 @@ send_reada_json() {
     "$FASTPATH" --format json send-reada "$@"
 }
 
-# -- beside btrfs receive --dump --
+# -- compared with btrfs receive --dump --
 
 # dumped_counts ARGUMENT...: "COMMAND COUNT" of a real send; an escaped name begins no line of its own
 dumped_counts() {
@@ -149,7 +149,7 @@ expect_dumped_counts() {
     expect_dumped_counts -c "$MNT/family-1-1" -c "$MNT/family-1" "$MNT/family-1-2"
 }
 
-@test "the tree has what a send has commands for" {
+@test "the tree has all commands of a send" {
     local command all
 
     all=$(send_reada_json --data "$MNT/first" | our_counts;
@@ -162,7 +162,7 @@ expect_dumped_counts() {
     done
 }
 
-# -- beside the bytes of real streams --
+# -- compared with the bytes of real streams --
 
 # bytes_of SEND-ARGUMENT...
 bytes_of() {
@@ -196,6 +196,53 @@ expect_estimate() {
     expect_estimate --proto 2 --compressed-data -p "$MNT/first" "$MNT/second"
 }
 
+# Compressible text in FILE, SIZE bytes of it that differ from those of other seeds
+put_text() {
+    head -c "$2" < <(yes "a line of $1, ${3-}") >"$1"
+}
+
+@test "--compressed-data: files below directories that are newer, renamed or exchanged" {
+    local top=$MNT/logs i
+
+    "$BTRFS" subvolume create "$top" >/dev/null
+    "$BTRFS" property set "$top" compression zstd
+    mkdir "$top/a" "$top/b"
+    for i in 1 2 3 4 5 6; do
+        put_text "$top/log.$i" 4000000
+    done
+    # directories that are newer than what is in them
+    mkdir -p "$top/archive/old"
+    mv "$top/log.1" "$top/archive"
+    mv "$top/log.2" "$top/archive/old"
+    mv "$top/log.3" "$top/a"
+    mv "$top/log.4" "$top/b"
+    # a name as of send itself
+    mv "$top/log.5" "$top/o257-7-0"
+    snapshot logs logs-1
+    expect_estimate --compressed-data "$MNT/logs-1"
+    run -0 send_reada --compressed-data --raw --top 6 "$MNT/logs-1"
+    expect_line ' *[0-9]{6} archive/log.1'
+    expect_line ' *[0-9]{6} archive/old/log.2'
+
+    # the same directories under other names, and each file changed
+    mv "$top/archive/old" "$top/archive/older"
+    mv "$top/archive" "$top/attic"
+    mkdir "$top/archive"
+    mv "$top/a" "$top/c"
+    mv "$top/b" "$top/a"
+    mv "$top/c" "$top/b"
+    # the name of an older file that is gone
+    mv -f "$top/log.6" "$top/o257-7-0"
+    for i in attic/log.1 attic/older/log.2 b/log.3 a/log.4 o257-7-0; do
+        put_text "$top/$i" 4000000 again
+    done
+    put_text "$top/archive/log.1" 3000000 new
+    snapshot logs logs-2
+    expect_estimate --compressed-data "$MNT/logs-2"
+    expect_estimate --compressed-data -p "$MNT/logs-1" "$MNT/logs-2"
+    expect_estimate --compressed-data -p "$MNT/logs-2" "$MNT/logs-1"
+}
+
 @test "stream bytes and data bytes are those of the stream" {
     run -0 send_reada_json --data "$MNT/first"
     expect_json '.["send-reada"].stream_bytes' "$(bytes_of "$MNT/first")"
@@ -207,7 +254,7 @@ expect_estimate() {
     expect_json '.["send-reada"].command_bytes | add + 17' "$(bytes_of --no-data "$MNT/first")"
 }
 
-@test "--compressed-data: the data is as it is stored" {
+@test "--compressed-data: the data is sent as stored" {
     run -0 send_reada_json --data --compressed-data "$MNT/first"
     expect_json '.["send-reada"].protocol' 2
     data=$(json '.["send-reada"].data_bytes')
@@ -225,21 +272,28 @@ expect_near() {
         fail "$estimated bytes estimated, $real are"
 }
 
-@test "--estimate prints the size of the incremental and of the full stream" {
+@test "--estimate prints the size of the incremental, and with --full of the full stream" {
     local full incremental
 
     full=$(bytes_of "$MNT/second")
     incremental=$(bytes_of -p "$MNT/first" "$MNT/second")
     ((incremental < full)) || fail "$incremental, $full"
 
-    run -0 --separate-stderr send_reada_json --estimate -p "$MNT/first" "$MNT/second"
+    run -0 --separate-stderr send_reada_json --estimate --full -p "$MNT/first" "$MNT/second"
     expect_near "$(json '.["send-reada"].incremental_bytes')" "$incremental"
     expect_near "$(json '.["send-reada"].full_bytes')" "$full"
     expect_json '.["send-reada"] | .incremental_bytes == .estimated_bytes and .full_bytes == .full_estimated_bytes' true
     expect_json '.["send-reada"] | [.rate_bytes_per_second, .rate_source, .eta_ns, .full_eta_ns] | tojson' \
         '[null,null,null,null]'
-    run -0 --separate-stderr send_reada --estimate -p "$MNT/first" "$MNT/second"
+    run -0 --separate-stderr send_reada --estimate --full -p "$MNT/first" "$MNT/second"
     [[ $output =~ ^"Incremental: "$SIZE$'\n'"Full: "$SIZE$ ]] || fail "$output"
+
+    # a full stream takes another pass
+    run -0 --separate-stderr send_reada_json --estimate --rate 1M -p "$MNT/first" "$MNT/second"
+    expect_near "$(json '.["send-reada"].incremental_bytes')" "$incremental"
+    expect_json '.["send-reada"] | [.full_bytes, .full_estimated_bytes, .full_eta_ns] | tojson' '[null,null,null]'
+    run -0 --separate-stderr send_reada --estimate -p "$MNT/first" "$MNT/second"
+    [[ $output =~ ^"Incremental: "$SIZE$ ]] || fail "$output"
 
     run -0 --separate-stderr send_reada_json --estimate "$MNT/second"
     expect_near "$(json '.["send-reada"].full_bytes')" "$full"
@@ -253,7 +307,7 @@ SIZE='[0-9.]+[KMGT]?i?B'
 @test "--rate: how long the streams take" {
     local full incremental
 
-    run -0 send_reada_json --estimate -p "$MNT/first" --rate 1000 "$MNT/second"
+    run -0 send_reada_json --estimate --full -p "$MNT/first" --rate 1000 "$MNT/second"
     expect_json '.["send-reada"] | [.rate_bytes_per_second, .rate_source] | tojson' '[1000,"given"]'
     expect_json '.["send-reada"] | .eta_ns == .incremental_bytes * 1000000 and .full_eta_ns == .full_bytes * 1000000' true
     run -0 send_reada_json --estimate --rate 4K "$MNT/second"
@@ -266,8 +320,12 @@ SIZE='[0-9.]+[KMGT]?i?B'
     run -0 --separate-stderr send_reada --estimate --rate $((full / 3723)) "$MNT/second"
     expect_line "Full: $SIZE, 1h 2min"
     expect_line "Rate: $SIZE/s, as given"
+    run -0 send_reada --estimate --rate 20MB --si "$MNT/first"
+    expect_line "Rate: 20.00MB/s, as given"
+    run -0 send_reada --estimate --rate 20MiB "$MNT/first"
+    expect_line "Rate: 20.00MiB/s, as given"
     [ "${#lines[@]}" = 2 ]
-    run -0 --separate-stderr send_reada --estimate --raw --rate $((incremental / 90)) -p "$MNT/first" "$MNT/second"
+    run -0 --separate-stderr send_reada --estimate --full --raw --rate $((incremental / 90)) -p "$MNT/first" "$MNT/second"
     expect_line "Incremental: $incremental, 1min 30s"
     expect_line "Full: $full, [0-9a-z ]+"
     expect_line "Rate: $((incremental / 90))/s, as given"
@@ -275,7 +333,7 @@ SIZE='[0-9.]+[KMGT]?i?B'
 }
 
 @test "--rate=measure: the rate of a part of the real stream" {
-    run -0 --separate-stderr send_reada_json --estimate -p "$MNT/first" --rate measure "$MNT/second"
+    run -0 --separate-stderr send_reada_json --estimate --full -p "$MNT/first" --rate measure "$MNT/second"
     expect_json '.["send-reada"].rate_source' measured
     expect_json '.["send-reada"] | .rate_bytes_per_second > 0 and .eta_ns > 0 and .full_eta_ns > .eta_ns' true
     run -0 --separate-stderr send_reada --estimate --rate=measure "$MNT/first"
@@ -326,12 +384,12 @@ SIZE='[0-9.]+[KMGT]?i?B'
     snapshot hole hole-1
     fallocate -p -o $((100 * 1048576 - 4096)) -l 4096 "$MNT/hole/file"
     snapshot hole hole-2
-    run -0 --separate-stderr send_reada --estimate --raw -p "$MNT/hole-1" "$MNT/hole-2"
+    run -0 --separate-stderr send_reada --estimate --full --raw -p "$MNT/hole-1" "$MNT/hole-2"
     [[ $stderr =~ ^"WARNING: the incremental stream is larger than a full one: " ]] || fail "$stderr"
     expect_estimate -p "$MNT/hole-1" "$MNT/hole-2"
-    run -0 --separate-stderr send_reada -q --estimate --raw -p "$MNT/hole-1" "$MNT/hole-2"
+    run -0 --separate-stderr send_reada -q --estimate --full --raw -p "$MNT/hole-1" "$MNT/hole-2"
     [ -z "$stderr" ]
-    run -0 --separate-stderr send_reada_json --estimate -p "$MNT/hole-1" "$MNT/hole-2"
+    run -0 --separate-stderr send_reada_json --estimate --full -p "$MNT/hole-1" "$MNT/hole-2"
     expect_json '.["send-reada"] | .estimated_bytes > .full_estimated_bytes' true
 }
 
@@ -339,10 +397,62 @@ SIZE='[0-9.]+[KMGT]?i?B'
     run -0 send_reada_json --estimate "$MNT/second"
     full=$(json '.["send-reada"].estimated_bytes')
     expect_json '.["send-reada"].full_estimated_bytes' null
-    run -0 send_reada_json --estimate -p "$MNT/first" "$MNT/second"
+    run -0 send_reada_json --estimate --full -p "$MNT/first" "$MNT/second"
     expect_json '.["send-reada"].full_estimated_bytes' "$full"
-    run -0 send_reada_json --estimate -p "$MNT/first" -c "$MNT/stranger-1" "$MNT/second"
+    run -0 send_reada_json --estimate --full -p "$MNT/first" -c "$MNT/stranger-1" "$MNT/second"
     expect_json '.["send-reada"].full_estimated_bytes' "$full"
+}
+
+@test "--decode: the UUIDs of a stream, and whether a target can receive it" {
+    local stream=$BATS_TEST_TMPDIR/stream target=$BATS_TEST_TMPDIR/target uuid parent
+
+    uuid=$("$BTRFS" subvolume show "$MNT/second" | awk '$1 == "UUID:" { print $2 }')
+    parent=$("$BTRFS" subvolume show "$MNT/first" | awk '$1 == "UUID:" { print $2 }')
+    truncate -s 300M "$target.image"
+    mkfs.btrfs -q "$target.image" >/dev/null
+    mkdir "$target"
+    mount -o loop "$target.image" "$target"
+
+    "$BTRFS" -q send -f "$stream.full" "$MNT/first"
+    run -0 send_reada --decode "$stream.full" --target "$target"
+    expect_line "UUID: $parent, transaction [0-9]+"
+    expect_line "Parent: none, a full stream"
+    [[ $output != *Target:* ]]
+
+    "$BTRFS" -q send -p "$MNT/first" -f "$stream" "$MNT/second"
+    run -64 send_reada --decode "$stream" --target "$target"
+    expect_line "UUID: $uuid, transaction [0-9]+"
+    expect_line "Parent: $parent, transaction [0-9]+"
+    expect_line "Target: '$target' does not have the parent: btrfs receive would fail"
+    run ! "$BTRFS" -q receive -f "$stream" "$target"
+    run -64 send_reada_json --decode "$stream" --target "$target"
+    expect_json '.["send-reada"] | [.uuid, .parent_uuid, .target.has_parent, .target.parent_path] | tojson' \
+        "[\"$uuid\",\"$parent\",false,null]"
+
+    # received, with another UUID of its own
+    "$BTRFS" -q receive -f "$stream.full" "$target"
+    run -0 send_reada --decode "$stream" --target "$target"
+    expect_line "Target: '$target' has the parent: 'first'"
+    "$BTRFS" -q receive -f "$stream" "$target"
+    # mounted from another subvolume than the parent's
+    mkdir "$target.other"
+    "$BTRFS" -q subvolume create "$target/elsewhere"
+    mount -o subvol=elsewhere "$(findmnt -no SOURCE "$target")" "$target.other"
+    run -64 send_reada --decode "$stream" --target "$target.other"
+    expect_line "Target: '$target.other' has the parent: 'first', but is mounted without it: btrfs receive would fail"
+    run ! "$BTRFS" -q receive -f "$stream" "$target.other"
+    umount "$target.other"
+    # on the file system that sent it
+    run -0 send_reada_json --decode "$stream" --target "$MNT"
+    expect_json '.["send-reada"].target.parent_path' first
+    run -0 send_reada_json --decode "$stream"
+    expect_json '.["send-reada"].target' null
+    umount "$target"
+
+    run -1 --separate-stderr send_reada --decode "$stream" --target /proc
+    [[ $stderr == *"not a btrfs filesystem: '/proc'" ]] || fail "$stderr"
+    run -1 --separate-stderr send_reada --target "$MNT" "$MNT/second"
+    [ "$stderr" = "ERROR: --target requires --decode" ]
 }
 
 @test "--top has the files with most bytes, by their last names" {
@@ -370,6 +480,8 @@ SIZE='[0-9.]+[KMGT]?i?B'
     expect_line 'Pass +Elapsed +Commands/s +Reads +Read +Mean read +In flight +Busy +Stream/s'
     expect_line "1( +[^ ]+){7} +$SIZE"
     run -0 send_reada_json "$MNT/first"
+    expect_json '.["send-reada"].passes[0] | .commands_per_second > 0 and .stream_bytes_per_second == null' true
+    run -0 send_reada_json --data "$MNT/first"
     expect_json '.["send-reada"].passes[0].stream_bytes_per_second > 0' true
 }
 
@@ -423,7 +535,7 @@ tree_bytes() {
 
 # -- streams --
 
-@test "--decode prints what the kernel's stream has, from a file and from a pipe" {
+@test "--decode prints the commands of the kernel's stream, from a file and from a pipe" {
     "$BTRFS" send -q "$MNT/first" >"$BATS_TEST_TMPDIR/stream"
     run -0 send_reada_json --decode "$BATS_TEST_TMPDIR/stream"
     expect_json '.["send-reada"].subvolume' first
@@ -443,7 +555,7 @@ tree_bytes() {
     expect_json '.["send-reada"].commands.subvol' 2
 }
 
-@test "a damaged, cut or empty stream: where it breaks, and what was before it" {
+@test "a damaged, truncated or empty stream: the place of the damage, and the part before it" {
     local stream=$BATS_TEST_TMPDIR/stream damaged=$BATS_TEST_TMPDIR/damaged size
 
     "$BTRFS" send -q "$MNT/stranger-1" >"$stream"
@@ -488,7 +600,7 @@ expect_error() {
 }
 
 @test "what cannot be sent" {
-    expect_error "subvolume is not read-only: '$MNT/source'; make a snapshot, and send that: \
+    expect_error "subvolume is not read-only: '$MNT/source'; send a snapshot instead: \
 btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     expect_error "not a subvolume: '$MNT/directory'" "$MNT/directory"
     expect_error "not a subvolume: '$MNT/first/deep'" "$MNT/first/deep"
@@ -510,7 +622,7 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     for name in plain $'it\'s $(false) "x"' $'new\nline \377'; do
         "$BTRFS" subvolume create "$MNT/$name" >/dev/null
         run -1 --separate-stderr send_reada "$MNT/$name/"
-        command=${stderr#*; make a snapshot, and send that: }
+        command=${stderr#*; send a snapshot instead: }
         [[ $command == "btrfs subvolume snapshot -r "* ]] || fail "$stderr"
         bash -c "$command" >/dev/null
         run -0 send_reada "$MNT/$name/snapshot"
@@ -524,7 +636,7 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     cd "$MNT"
     "$BTRFS" subvolume create ./-r >/dev/null
     run -1 --separate-stderr send_reada -- -r
-    command=${stderr#*; make a snapshot, and send that: }
+    command=${stderr#*; send a snapshot instead: }
     [ "$command" = "btrfs subvolume snapshot -r './-r' './-r/snapshot'" ] || fail "$stderr"
     bash -c "$command" >/dev/null
     run -0 send_reada -- -r/snapshot
@@ -538,7 +650,7 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
     for owner in 65534:65534 0:65534; do
         chown "$owner" "$MNT/theirs"
         [ "$owner" = 65534:65534 ] || chmod g+w "$MNT/theirs"
-        expect_error "subvolume is not read-only: '$MNT/theirs'; make a snapshot, and send that: \
+        expect_error "subvolume is not read-only: '$MNT/theirs'; send a snapshot instead: \
 btrfs subvolume snapshot -r '$MNT/theirs' SNAPSHOT" "$MNT/theirs"
     done
     "$BTRFS" subvolume delete "$MNT/theirs" >/dev/null
@@ -574,7 +686,7 @@ btrfs subvolume snapshot -r '$MNT/theirs' SNAPSHOT" "$MNT/theirs"
 
 @test "without root" {
     run -1 --separate-stderr as_nobody "$MNT/program" send-reada "$MNT/first"
-    [ "$stderr" = "ERROR: sending needs CAP_SYS_ADMIN (root); without it only --decode works" ] || fail "$stderr"
+    [ "$stderr" = "ERROR: sending requires CAP_SYS_ADMIN (root); without it only --decode works" ] || fail "$stderr"
     [ -z "$output" ]
 }
 
@@ -585,12 +697,12 @@ btrfs subvolume snapshot -r '$MNT/theirs' SNAPSHOT" "$MNT/theirs"
     [[ $stderr == *" send-reada: exactly 1 argument expected, 2 given" ]] || fail "$stderr"
     expect_error "unknown protocol '4' (expected 0 to 3)" --proto 4 "$MNT/first"
     expect_error "unknown protocol '1x' (expected 0 to 3)" --proto 1x "$MNT/first"
-    expect_error "--compressed-data needs protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
+    expect_error "--compressed-data requires protocol 2 or later" --proto 1 --compressed-data "$MNT/first"
     expect_error "invalid value for --passes: '0' (expected 1 to 1000)" --passes 0 "$MNT/first"
     expect_error "invalid value for --top: '1001' (expected 1 to 1000)" --top 1001 "$MNT/first"
     expect_error "--estimate cannot be combined with --data, --cold, --passes, --top, --decode or --plot" --estimate --data "$MNT/first"
-    expect_error "--rate needs --estimate" --rate 1M "$MNT/first"
-    expect_error "--rate needs --estimate" --rate measure --decode x
+    expect_error "--rate requires --estimate" --rate 1M "$MNT/first"
+    expect_error "--rate requires --estimate" --rate measure --decode x
     for rate in 0 0K x 1X -1 '' 99999999999999999999 measures; do
         expect_error "invalid value for --rate: '$rate' (expected bytes per second, such as 100M, or measure)" \
             --estimate --rate "$rate" "$MNT/first"
@@ -631,7 +743,21 @@ PYTHON
     "$BTRFS" subvolume delete "$MNT/short-lived" >/dev/null
 }
 
-@test "progress with a bar and the time left, where it was asked for" {
+@test "progress fits the terminal, with the time left if known" {
+    local columns
+
+    for columns in 80 40; do
+        script -qec "stty cols $columns; exec '$FASTPATH' send-reada --data --progress --passes 200 '$MNT/first'" \
+            /dev/null </dev/null >"$BATS_TEST_TMPDIR/typescript"
+        tr '\r' '\n' <"$BATS_TEST_TMPDIR/typescript" | sed 's/\x1b\[K//' | grep '%.* of .*/s' >"$BATS_TEST_TMPDIR/lines"
+        [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' "$BATS_TEST_TMPDIR/lines")" -lt $columns ] ||
+            fail "$columns columns: $(<"$BATS_TEST_TMPDIR/lines")"
+        [ $columns = 40 ] || grep -q '^\[#.*\] .* left$' "$BATS_TEST_TMPDIR/lines"
+    done
+}
+
+# bats test_tags=slow
+@test "progress with a bar and the time left, if requested" {
     run -0 --separate-stderr send_reada --data --no-progress --passes 2 "$MNT/first"
     [ -z "$stderr" ] || fail "$stderr"
     # a stream that takes its time

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# status: what it says of the running kernel, beside what the kernel and the script say.
+# status: what it reports about the running kernel, compared with the kernel and the script.
+# shellcheck disable=SC2016,SC2030,SC2031 # $ is jq's; each test has a subshell
 
 bats_require_minimum_version 1.5.0
 load environment.bash
@@ -30,7 +31,7 @@ status_json() {
     [ "$(json .status.release)" = "$(uname -r)" ]
 }
 
-@test "text and JSON say the same" {
+@test "text and JSON agree" {
     local feature
 
     status_json
@@ -47,7 +48,7 @@ status_json() {
     done
 }
 
-@test "the script of the source tree says the same" {
+@test "the script of the source tree agrees" {
     local feature
 
     status_json
@@ -69,15 +70,15 @@ status_json() {
     fi
 }
 
-@test "what the kernel's list tells, improved features too" {
+@test "features from the kernel's list, including improved ones" {
     run -0 --separate-stderr with_feature_list "$IMPROVED_LIST something:improved" "$FASTPATH" --format json status --check
-    expect_json '[.status.features[].state] | join(" ")' "improved improved improved present present"
+    expect_json '[.status.features[].state] | join(" ")' "improved improved improved present improved"
     expect_json '[.status.features[].evidence] | unique | join(" ")' feature-list
     run -0 --separate-stderr with_feature_list "$IMPROVED_LIST" "$FASTPATH" --format ndjson status
     [ "$(jq -r '[.status.features[].state] | unique | join(" ")' <<<"$output")" = "improved present" ] || fail "$output"
     run -0 --separate-stderr with_feature_list "$IMPROVED_LIST" "$FASTPATH" status
     expect_line 'log-dir +improved +6[.]4 +listed by the kernel'
-    expect_line 'nocow-csum +present +6[.]10 +listed by the kernel'
+    expect_line 'send-reada +present +5[.]15 +listed by the kernel'
 
     run -64 --separate-stderr with_feature_list "log-dir log-dir:improved seek-cache" "$FASTPATH" status --check
     expect_line 'log-dir +improved +6[.]4 +listed by the kernel'
@@ -85,7 +86,7 @@ status_json() {
     expect_line 'nocow-csum +absent +6[.]10 +not listed by the kernel'
 }
 
-@test "the script of the source tree tells the same of a list" {
+@test "the script of the source tree agrees on a list" {
     local list states
 
     for list in "$IMPROVED_LIST" "log-dir log-dir:improved seek-cache log-dir:faster" "log-dir:improved" "xlog-dir:improved"; do
@@ -102,7 +103,7 @@ with_symbols() {
     unshare --mount sh -c 'mount --bind "$1" /proc/kallsyms && shift && exec "$@"' sh "$BATS_TEST_TMPDIR/kallsyms" "${@:2}"
 }
 
-@test "what symbols of the kernel tell, and that the script tells the same" {
+@test "features from the kernel's symbols, and the script agrees" {
     local row feature symbol state
 
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
@@ -124,7 +125,7 @@ with_uname26() {
     setarch --uname-2.6 "$@"
 }
 
-@test "an old release has nothing, says so as an inference, and fails --check" {
+@test "an old release has no feature, marks this as inferred, and fails --check" {
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
     # Any kernel pretends to be a 2.6 then.
     run --separate-stderr with_uname26 "$FASTPATH" --format json status --check
@@ -141,7 +142,7 @@ with_release() {
     RELEASE=$1 "$top_builddir/tests/cli/other-release-status" "${@:2}"
 }
 
-@test "--check of a release that tells nothing is an error, unless a feature is absent" {
+@test "--check of an unknown release is an error, unless a feature is absent" {
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
     run --separate-stderr with_release custom --format json status
     [ "$status" -eq 0 ]
@@ -150,7 +151,7 @@ with_release() {
     expect_json '[.status.features[] | select(.state == "absent")] | length' 0
     run --separate-stderr with_release custom status --check
     [ "$status" -eq 1 ] || fail "status $status"
-    [ "$stderr" = "ERROR: cannot tell which features the kernel has" ] || fail "$stderr"
+    [ "$stderr" = "ERROR: cannot determine the features of the kernel" ] || fail "$stderr"
     expect_line "log-dir +(unknown|present) .*"
 
     # an error weighs more than what is found
@@ -164,6 +165,43 @@ with_release() {
     [ "$status" -eq 0 ] || fail "status $status"
 }
 
+# expect_advice RELEASE STATE LAST-LINE...: whatever this kernel's symbols prove
+expect_advice() {
+    run -0 --separate-stderr with_release "$1" status
+    [ "$(tail -n $(($# - 2)) <<<"$output")" = "$(printf '%s\n' "${@:3}")" ] || fail "$output"
+    run -0 --separate-stderr with_release "$1" --format json status
+    expect_json .status.advice.state "$2"
+}
+
+@test "it ends with what to do" {
+    local where="(see btrfs-fastpath-kernel(7))"
+
+    [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
+    ! grep -qwf <(tail -n +2 "$top_srcdir/kernel/SYMBOLS.tsv" | cut -f 2) /proc/kallsyms || skip "this kernel knows them all"
+    expect_advice 6.18.1 complete "Nothing to do: this kernel has all 5 features"
+    expect_advice 6.5.0 absent "What to do: Linux 6.10 and later have all 5 features"
+    expect_json '.status.advice | [.absent[], .mainline, .patches_bring[]] | join(" ")' 'nocow-csum 6.10'
+    expect_advice 6.1.0-37-amd64 absent "What to do: Linux 6.10 and later have all 5 features" \
+        "The patches bring to this kernel: fiemap-leaf,seek-cache,log-dir,nocow-csum $where"
+    expect_advice 7.3.4 complete "Nothing to do: this kernel has all 5 features" \
+        "The patches make faster: fiemap-leaf,seek-cache,log-dir,nocow-csum $where"
+    expect_advice custom unknown "What to do: measure what is unknown with --measure DIR"
+}
+
+@test "the patches that it advises are those of the series" {
+    local base wanted
+
+    [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
+    while read -r base; do
+        run -0 --separate-stderr with_release "$base.1" --format json status
+        wanted=$(awk -F '\t' -v base="$base" '$2 == base && $3 ~ /^(carried|improved)$/ { print $1 }' "$top_srcdir/kernel/STATUS.tsv")
+        # Symbols of this kernel can prove that it has some of them.
+        diff <(json '.status | .advice as $advice | .features[] | select(.evidence == "release") | .feature |
+            select(IN(($advice.patches_bring + $advice.patches_improve)[]))') \
+            <(json '.status.features[] | select(.evidence == "release").feature' | grep -xF "$wanted")
+    done < <(tail -n +2 "$top_srcdir/kernel/STATUS.tsv" | cut -f 2 | sort -u)
+}
+
 @test "--check passes where all are there" {
     status_json --check
     if [ "$(json '[.status.features[].state] | all(IN("present", "improved"))')" = true ]; then
@@ -171,6 +209,27 @@ with_release() {
     else
         [ "$status" -eq 64 ]
     fi
+}
+
+# expect_plugin STATUS LINE COMMAND...: the line of a monitoring plugin before its performance data
+expect_plugin() {
+    run "-$1" --separate-stderr "${@:3}"
+    [ "${output%% |*}" = "$2" ] || fail "$output"
+    [ "${#lines[@]}" -eq 1 ] || fail "$output"
+}
+
+@test "a monitoring plugin: present, absent, unknown and errors" {
+    expect_plugin 0 "STATUS OK - the check passed" with_feature_list "$IMPROVED_LIST" "$FASTPATH" --format nagios status
+    [[ $output == *" 'btrfs_fastpath_feature_present{feature:log-dir}'=1;;;0;"* ]] || fail "$output"
+    expect_plugin 2 "STATUS CRITICAL - a feature is absent" with_feature_list log-dir "$FASTPATH" --format nagios status --check "$MNT"
+    [[ $output == *" 'btrfs_fastpath_feature_present{feature:nocow-csum}'=0;;;0;"* ]] || fail "$output"
+    expect_plugin 3 "STATUS UNKNOWN - cannot open '$MNT/a/b': No such file or directory" \
+        "$FASTPATH" status --format=nagios "$MNT/a|b"
+    expect_plugin 3 "STATUS UNKNOWN - invalid arguments" "$FASTPATH" status --nonsense --format nagios
+    # shellcheck disable=SC2016 # for the other shell
+    run -3 --separate-stderr sh -c '"$1" --format nagios status >/dev/full' sh "$FASTPATH"
+    [ -e /sys/fs/btrfs/features/fastpath ] ||
+        expect_plugin 3 "STATUS UNKNOWN - cannot determine the features of the kernel" with_release custom --format nagios status
 }
 
 @test "counters of a file system" {
@@ -182,7 +241,7 @@ with_release() {
     else
         expect_json .status.counters null
         run --separate-stderr "$FASTPATH" status "$MNT"
-        expect_line "Counters: '$MNT': this kernel does not count"
+        expect_line "Counters: '$MNT': this kernel has no counters"
     fi
 }
 
@@ -208,13 +267,13 @@ with_release() {
     rm "$MNT/file"
 }
 
-@test "what is neither a directory nor a regular file is not opened" {
+@test "paths that are neither directory nor regular file are not opened" {
     local path opener
 
     mkfifo "$MNT/fifo"
     mknod "$MNT/device" c 240 0
     ln -s fifo "$MNT/link"
-    # Whoever opens it for reading lets this one go on.
+    # The writer waits until a reader opens it.
     (: >"$MNT/fifo" && touch "$BATS_TEST_TMPDIR/opened") 3>&- &
     opener=$!
     for path in fifo device link; do
@@ -288,22 +347,34 @@ expect_nothing_left() {
     expect_nothing_left
 }
 
-@test "--measure says what it does, and three features need no privilege" {
+@test "--measure announces its work, and three features need no privilege" {
     folder_with 65534
     run --separate-stderr as_nobody "$MNT/program" status --measure "$MNT/folder"
     [ "$status" -eq 0 ]
-    [ "$stderr" = "WARNING: making some thousand temporary files and subvolumes in '$MNT/folder'" ] || fail "$stderr"
+    [ "$stderr" = "WARNING: creating some thousand temporary files and subvolumes in '$MNT/folder'" ] || fail "$stderr"
     expect_line "Measured: '$MNT/folder'"
     expect_line 'fiemap-leaf +[0-9.]+ +<[0-9.]+ +>[0-9.]+ +- +- (present|absent|unclear)'
     expect_line 'seek-cache +[0-9.]+ +<[0-9.]+ +>[0-9.]+ +([0-9.]+|-) +<2[.]00 (present|improved|absent|unclear)'
     expect_line 'seek-cache, 2nd ratio: seeks among 128 pieces of dirty data, against 32'
     expect_line 'fiemap-leaf: whether extents are shared, against mapping them'
     [ "$(grep -v "^Measured: " <<<"$output" | wc -L)" -le 80 ]
-    expect_line 'Not measured: send-reada: mounting an image needs root'
-    expect_line 'Not measured: nocow-csum: mounting an image needs root'
+    expect_line 'Not measured: send-reada: mounting an image requires root'
+    expect_line 'Not measured: nocow-csum: mounting an image requires root'
     run --separate-stderr as_nobody "$MNT/program" -q --format json status --measure "$MNT/folder"
     expect_json '[.status.measured.features[] | select(.not_measured).feature] | join(" ")' "send-reada nocow-csum"
     expect_json '[.status.measured.features[] | select(.not_measured) | .cost, .verdict] | unique | tostring' '[null]'
+    expect_nothing_left
+}
+
+@test "--measure without CAP_SYS_ADMIN names what needs no privilege" {
+    folder_with 65534
+    run -1 --separate-stderr setpriv --bounding-set=-sys_admin "$FASTPATH" -q status --measure "$MNT/folder"
+    [ "$(grep -c '^ERROR: cannot measure .* (CAP_SYS_ADMIN is required)$' <<<"$stderr")" -eq 5 ] || fail "$stderr"
+    [[ $stderr == *$'\n'"These can be measured without privilege: fiemap-leaf, seek-cache, log-dir" ]] || fail "$stderr"
+    # and so does root where no other user can exchange files
+    chown 0:0 "$MNT/folder"
+    run -1 --separate-stderr setpriv --bounding-set=-sys_admin "$FASTPATH" -q --format json status --measure "$MNT/folder"
+    expect_json '[.status.measured.features[] | select(.cost != null).feature] | join(" ")' "fiemap-leaf seek-cache log-dir"
     expect_nothing_left
 }
 
@@ -328,7 +399,7 @@ loops_below() {
     wait "$pid"
     output=$(cat "$BATS_TEST_TMPDIR/output")
     [ "$(cat "$BATS_TEST_TMPDIR/errors")" = \
-        "WARNING: making an image with some thousand temporary files and subvolumes in 'folder'" ]
+        "WARNING: creating an image with some thousand temporary files and subvolumes in 'folder'" ]
     expect_line 'nocow-csum +[0-9.]+ +<[0-9.]+ .*'
     # There was one indeed.
     [ -s "$BATS_TEST_TMPDIR/loops" ]
@@ -407,7 +478,7 @@ loops_below() {
     expect_json '.status.features | length' 5
 }
 
-@test "a path that is not on btrfs is an error, and the kernel is told nevertheless" {
+@test "a path that is not on btrfs is an error, and the kernel is still reported" {
     status_json "$BATS_TEST_TMPDIR"
     [ "$status" -eq 1 ]
     [ "$stderr" = "ERROR: not a btrfs filesystem: '$BATS_TEST_TMPDIR'" ]

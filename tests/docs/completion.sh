@@ -104,13 +104,15 @@ expect_ours_after_inspect()
 	expect completes 'btrfs -q i f' fastpath-status fiemap-shared
 	expect completes 'btrfs --format json inspect fiem' fiemap-shared
 	expect completes 'btrfs inspect fiemap-shared --ti' --timing
-	expect completes 'btrfs inspect-internal fiemap-shared --format=' json ndjson openmetrics text
+	expect completes 'btrfs inspect-internal fiemap-shared --format=' json nagios ndjson openmetrics text
 	expect completes 'btrfs inspect fiemap-shared --only s' shared
 	expect completes 'btrfs inspect fiem d' data.img directory
 	expect completes 'btrfs inspect see' seek-map
 }
 
-mkdir -p "$scratch/files/directory" "$scratch/home"
+mkdir -p "$scratch/files/directory" "$scratch/home" "$scratch/bin"
+ln -s "$(cd "$top_builddir" && pwd)/btrfs-fastpath" "$scratch/bin/"
+PATH=$scratch/bin:$PATH
 touch "$scratch/files/data.img"
 stage "$scratch/share"
 stage_startup
@@ -166,6 +168,8 @@ expect completes 'btrfs-fastpath log-stats --json-samples=da' data.img
 expect completes 'btrfs-fastpath log-stats di' directory
 expect completes 'btrfs-fastpath collect --c' --config=
 expect completes 'btrfs-fastpath log-stats --judge=p9' p90 p95 p99
+expect completes 'btrfs-fastpath log-stats --watch --by ' directory file process
+expect completes 'btrfs-fastpath log-stats --workload ' append directory overwrite rename
 expect completes 'btrfs-fastpath module ' disable enable status
 expect completes 'btrfs-fastpath module -q e' enable
 expect completes 'btrfs-fastpath module enable '
@@ -249,7 +253,7 @@ if [ -r "$native" ]; then
 	expect_all_native
 	loaded=
 
-	setting="btrfs, without btrfs-fastpath beside it"
+	setting="btrfs, without btrfs-fastpath in its folder"
 	rm "$scratch"/share/bash-completion/completions/btrfs-fastpath
 	data_dirs=$scratch/share:/usr/share
 	expect_all_native

@@ -17,7 +17,7 @@ made()
 has_all_pages()
 {
 	expected=$(cd "$top_srcdir/man" && for page in *.[1-9].rst; do echo "${page%.rst}.html"; done)
-	same "the folder" "$(cd "$pages" && ls -- *.html)" "those of the manual" "$(printf '%s\n' benchmarks.html index.html "$expected")"
+	same "the folder" "$(cd "$pages" && ls -- *.html)" "those of the manual" "$(printf '%s.html\n' benchmarks hacking index install kernel security && echo "$expected")"
 }
 
 # The index leads to each page, and a page to those that it names.
@@ -31,9 +31,18 @@ has_links()
 		grep -qF 'btrfs-fastpath 1.2.3' "$pages/index.html"
 }
 
+# README.md is the index, and its links lead to the pages of the other documents.
+has_documents()
+{
+	for link in install.html install.html#what-the-build-needs kernel.html benchmarks.html hacking.html btrfs-fastpath-workflows.7.html; do
+		sed -n '/<main>/,$p' "$pages/index.html" | grep -qF "href=\"$link\"" || { echo "not in the index: $link"; return 1; }
+	done
+	grep -qF 'href="kernel.html"' "$pages/install.html"
+}
+
 has_plots()
 {
-	for plot in "$top_srcdir"/bench/plots/*.svg; do
+	for plot in "$top_srcdir"/bench/plots/*.svg "$top_srcdir/man/html/demo.svg"; do
 		cmp "$plot" "$pages/plots/${plot##*/}" || return 1
 	done
 }
@@ -53,9 +62,10 @@ if ! /usr/bin/python3 -c 'import docutils, markdown' 2>/dev/null; then
 fi
 check "they are made" made
 check "there is one for each page" has_all_pages
-check "they are well-formed, and lead to what is there" "$top_srcdir/tests/docs/check-html" "$pages"
+check "they are well-formed, and their links work" "$top_srcdir/tests/docs/check-html" "$pages"
 check "the index and the pages have links" has_links
+check "README.md is the index, and leads to the other documents" has_documents
 check "the plots of the report are there" has_plots
 check "a link to nothing is found" refuses "leads to nothing: none.html" index.html 's/href="benchmarks.html"/href="none.html"/'
-check "what does not end is found" refuses "was not the last to begin" index.html 's/<\/dl>//'
+check "an element without an end is found" refuses "was not the last to begin" index.html 's/<\/dl>//'
 finish

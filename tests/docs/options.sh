@@ -70,7 +70,7 @@ common_options()
 	fi
 }
 
-# own_and_common COMMAND: the options of both parts, each of which would show up twice if it was in both.
+# own_and_common COMMAND: the options of both parts, which would show up twice if they were in both.
 own_and_common()
 {
 	{
@@ -82,7 +82,7 @@ own_and_common()
 # one_line COMMAND: the common options are in one line of --help, with --raw only where sizes are printed.
 one_line()
 {
-	pattern='^ Also --format=text\|json(\|[a-z]+)*,( --raw,)? -q, -v: see --help=all$'
+	pattern='^ Also (--format=text\|json(\|[a-z]+)*, )?(--raw, )?-q, -v: --help=all$'
 	line=$("$fastpath" "$1" --help | grep -E "$pattern") || return 1
 	case $line in
 	*--raw*) prints_sizes "$1" ;;
@@ -98,6 +98,13 @@ formats_complete()
 		"$completions/btrfs-fastpath" "$1" | tr -s '[:space:]' '\n')"
 }
 
+# icinga_options COMMAND: the options that its definition for Icinga uses
+icinga_options()
+{
+	awk -v command="\"$1\"" '/^object/ { own = 0 } /command = / { own = index($0, command) } own' \
+		"$top_srcdir/packaging/icinga/icinga.conf" | grep -oE '"--?[a-z][a-z-]*"' | tr -d '"'
+}
+
 check_options btrfs-fastpath
 check "the sizes of this test are options" \
 	[ -z "$(words_without "$(size_options)" "$(help_options --help)")" ]
@@ -106,6 +113,8 @@ for command in $(commands); do
 	options=$(help_options --help=all "$command")
 	check "$command: --help has its own options, --help=all the common ones, too" \
 		[ "$(own_and_common "$command")" = "$options" ]
+	check "$command: --help has the options that Icinga uses" \
+		[ -z "$(words_without "$(icinga_options "$command")" "$(echo "$options" | tr -d =)")" ]
 	check "$command: --help has one line for the common options" one_line "$command"
 	if command -v bash >/dev/null; then
 		check "$command: the completion has the formats of --help" formats_complete "$command"

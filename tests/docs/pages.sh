@@ -55,9 +55,9 @@ check_page()
 	shift
 
 	if [ -n "${RST2MAN:-}" ]; then
-		check "$name: rst2man has nothing to say" silent convert "$source"
+		check "$name: rst2man prints no message" silent convert "$source"
 	else
-		skip "$name: rst2man has nothing to say" "rst2man is not installed"
+		skip "$name: rst2man prints no message" "rst2man is not installed"
 	fi
 	if command -v mandoc >/dev/null; then
 		check "$name: mandoc finds no fault" silent lint "$page"
@@ -119,7 +119,35 @@ included_terms()
 	sed -n 's/^\.\. include:: \(terms\/.*\)/\1/p' "$top_srcdir"/man/*.[78].rst | sort -u
 }
 
+# readme_example README: the commands of the program in its examples, and their output
+readme_example()
+{
+	sed -n '/^    # btrfs-fastpath/,/^$/p' "$1"
+}
+
+# tests/cli/workflows.bats runs the examples of that page.
+example_is_run()
+{
+	example=$(readme_example "$1")
+	[ -n "$example" ] || return 1
+	case $(cat "$top_srcdir/man/btrfs-fastpath-workflows.7.rst") in
+	*"$example"*) ;;
+	*) echo "not in btrfs-fastpath-workflows(7):"; echo "$example"; return 1 ;;
+	esac
+}
+
+# a figure of the example that is not the page's
+notices_an_old_example()
+{
+	sed '/^    # btrfs-fastpath/,/^$/s/MiB/KiB/' "$top_srcdir/README.md" >"$scratch" && ! example_is_run "$scratch"
+}
+
+scratch=$(mktemp) || exit 1
+trap 'rm -f "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
 commands=$(commands)
+check "the example of README.md is one of btrfs-fastpath-workflows(7)" example_is_run "$top_srcdir/README.md"
+check "an example with other figures is noticed" notices_an_old_example
 check "every term is on a page, and every term on a page is known" same man/terms "$(terms)" "man/*.rst" "$(included_terms)"
 check "the commands are grouped by questions" after_question
 check "there are several questions" [ "$(questions | wc -l)" -ge 3 ]
@@ -134,22 +162,22 @@ else
 fi
 
 for command in $commands; do
-	check "$command: has a row in README.md" \
-		grep -qE "^\|.*\b$command\b" "$top_srcdir/README.md"
+	check "$command: is in README.md" \
+		grep -qE "\bbtrfs-fastpath $command\b" "$top_srcdir/README.md"
 	check "$command: is in btrfs-fastpath(8)" \
 		grep -qF "**$(basename "$(page_of "$command")" .8.rst)**\\ (8)" "$(page_of)"
 	check_page_of "$command"
 done
 check_page_of
 
-check_page "$top_srcdir/man/btrfs-fastpath-kernel.7.rst" COUNTERS FILES
+check_page "$top_srcdir/man/btrfs-fastpath-kernel.7.rst" FILES
 check_page "$top_srcdir/man/btrfs-fastpath-workflows.7.rst"
 for feature in $(features_of_patches); do
 	check "$feature: has a section in btrfs-fastpath-kernel(7)" \
 		grep -qixF "$feature" "$top_srcdir/man/btrfs-fastpath-kernel.7.rst"
 done
 for counter in $(counters_of_patches); do
-	check "$counter: is in btrfs-fastpath-kernel(7)" \
-		grep -qxF "*$counter*" "$top_srcdir/man/btrfs-fastpath-kernel.7.rst"
+	check "$counter: is in btrfs-fastpath-status(8)" \
+		grep -qxF "*$counter*" "$top_srcdir/man/btrfs-fastpath-status.8.rst"
 done
 finish

@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/docs/common.sh"
 
 words=$top_srcdir/tests/docs/stumbling-words
-pages="README.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS bench/REPORT.md kernel/README.md packaging/rpm/README.md contrib/btrfs-progs/README.md man/*.rst man/terms/*.rst"
+pages="README.md INSTALL.md HACKING.md CONTRIBUTING.md SECURITY.md NEWS bench/REPORT.md bench/RELIABILITY.md kernel/README.md kernel/fstests/README.md packaging/rpm/README.md contrib/btrfs-progs/README.md man/*.rst man/terms/*.rst"
 patches="kernel/*/*.patch tests/kernel/*/*.patch"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

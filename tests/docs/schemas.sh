@@ -45,6 +45,14 @@ notices()
 	printf '%s\n' "$found" | grep -qxF -e "$3" || { printf '%s\n' "$found"; return 1; }
 }
 
+# update-schemas
+if [ "${1-}" = --update ]; then
+	for command in $(schema_names); do
+		"$check_schema" --update "$schemas/$command.json" "$(page_of "$command")" || exit
+	done
+	exit
+fi
+
 check "each command with JSON has a schema" same --help "$(commands_with_json)" cmds/schemas "$(schema_names)"
 if ! command -v python3 >/dev/null; then
 	skip "each schema is strict, and has the keys of the page" "python3 is not installed"
@@ -59,14 +67,18 @@ check "a key that the page does not have is found" \
 	notices nocow-check 's/"alarm"/"alert"/' 'the page lacks alert'
 check "a key that the schema does not have is found" \
 	notices nocow-check 's/"alarm"/"alert"/' 'the schema lacks alarm'
-check "a key that is a member of an object on the page is found" \
+check "a key of an object in the page is found" \
 	notices seek-map 's/"nonzero_offset"/"where"/g' 'the schema lacks nonzero_offset'
 check "an object that takes any key is found" \
-	notices enable 's/"additionalProperties": false/"additionalProperties": true/' 'more keys are allowed beside version'
+	notices enable 's/"additionalProperties": false/"additionalProperties": true/' 'more keys are allowed than version'
 check "a key that nothing describes is found" \
 	notices enable 's/"description": "The version of the format."/"description": ""/' 'no sentence describes version'
 check "a number that can be negative is found" \
-	notices seek-map '0,/, "minimum": 0/s///' 'size can be negative'
-check "a definition that is not there is found" \
+	notices seek-map '0,/, "minimum": 0/s///' 'calls_per_second can be negative'
+check "a field that the schema does not have is found" \
+	notices seek-map '/^ *"segment_count": {/d' 'the schema lacks segment_count'
+check "a field that is described otherwise is found" \
+	notices seek-map 's/"The number of segments."/"The segments."/' 'segment_count has another description'
+check "a missing definition is found" \
 	notices status 's|#/$defs/encoding|#/$defs/coding|' 'there is no definition coding'
 finish

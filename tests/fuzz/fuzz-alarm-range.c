@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "base/alarm-range.h"
-#include "base/cleanup.h"
 #include "fuzz.h"
+#include "num/alarm-range.h"
+#include "sys/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,9 +2,11 @@
 /* An input is a word on a line of its own, and after it the help of btrfs-progs. */
 #include "config.h"
 
-#include "base/cleanup.h"
-#include "btrfs-progs-help.h"
+#include <string.h>
+
+#include "ui/front-end.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 /* What begins like a subcommand does so with fewer letters, too. */
 static void check_prefixes(const char *help, size_t length, char *word)

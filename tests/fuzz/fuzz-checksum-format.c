@@ -2,9 +2,9 @@
 /* An input is the structure of BTRFS_IOC_FS_INFO. */
 #include "config.h"
 
-#include "base/cleanup.h"
 #include "fs/checksum-format.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,10 +3,11 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-#include "base/cleanup.h"
 #include "fs/counters.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 /* What was parsed, written again and parsed again, is the same. */
 static void check_again(const struct counters *counters)

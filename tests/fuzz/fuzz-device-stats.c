@@ -2,10 +2,10 @@
 /* An input is a block device's "stat" file, or what sysfs says of the send protocol. */
 #include "config.h"
 
-#include "base/cleanup.h"
 #include "fs/device-stats.h"
 #include "fuzz.h"
 #include "send/send-subvolume.h"
+#include "sys/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

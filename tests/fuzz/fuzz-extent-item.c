@@ -2,9 +2,9 @@
 /* An input is an item of the extent tree. */
 #include "config.h"
 
-#include "base/cleanup.h"
 #include "fs/extent-item.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,9 +2,11 @@
 /* An input is what sysfs gives for features/fastpath, and at the same time a line of kallsyms. */
 #include "config.h"
 
-#include "base/cleanup.h"
+#include <string.h>
+
 #include "fuzz.h"
 #include "probe/feature.h"
+#include "sys/cleanup.h"
 
 /* The words for what was found tell it again, and nothing else. */
 static void check_list(const enum feature_state states[FEATURE_COUNT])

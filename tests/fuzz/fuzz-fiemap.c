@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include <linux/fiemap.h>
 
-#include "base/cleanup.h"
 #include "fs/fiemap.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 static const uint8_t *unread;
 static size_t unread_size;
@@ -120,7 +121,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ 0, FIEMAP_MAX_OFFSET },
 		{ 12345, 67890 },
 	};
-	/* For all inputs, as for all files: its buffer is so large that it is mapped anew each time. */
+	/* For all inputs, as for all files: its buffer is so large that it is mapped again each time. */
 	static struct fiemap_iter *iter;
 
 	if (!iter)

@@ -2,9 +2,9 @@
 /* An input is what fio prints with --output-format=json. */
 #include "config.h"
 
-#include "base/cleanup.h"
 #include "fuzz.h"
 #include "nocow/write-exercise.h"
+#include "sys/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

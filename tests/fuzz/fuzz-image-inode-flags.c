@@ -4,14 +4,15 @@
 
 #include <endian.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "base/cleanup.h"
-#include "base/crc32c.h"
 #include "fuzz.h"
+#include "num/digest.h"
 #include "probe/image-inode-flags.h"
+#include "sys/cleanup.h"
 
 #define INODE 257
 

@@ -2,9 +2,11 @@
 /* An input is the release that uname() gives. */
 #include "config.h"
 
-#include "base/cleanup.h"
-#include "base/kernel-release.h"
+#include <stdio.h>
+
 #include "fuzz.h"
+#include "sys/cleanup.h"
+#include "sys/kernel-release.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,9 +2,11 @@
 /* An input is what the module manager prints. */
 #include "config.h"
 
-#include "base/cleanup.h"
+#include <string.h>
+
 #include "fuzz.h"
 #include "probe/module-state.h"
+#include "sys/cleanup.h"
 
 static bool is_field(const char *field)
 {

@@ -2,9 +2,11 @@
 /* An input is a file name. */
 #include "config.h"
 
-#include "base/cleanup.h"
-#include "base/name-escape.h"
+#include <string.h>
+
 #include "fuzz.h"
+#include "sys/cleanup.h"
+#include "text/name-escape.h"
 
 static unsigned int hex_value(char digit)
 {

@@ -3,10 +3,11 @@
 #include "config.h"
 
 #include <btrfs/ioctl.h>
+#include <string.h>
 
-#include "base/cleanup.h"
 #include "fs/backref.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,11 +3,12 @@
 #include "config.h"
 
 #include <endian.h>
+#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/crc32c.h"
 #include "fuzz.h"
+#include "num/digest.h"
 #include "send/send-stream.h"
+#include "sys/cleanup.h"
 
 #define STREAM_HEADER_SIZE 17
 #define COMMAND_HEADER_SIZE 10
@@ -72,7 +73,7 @@ static void check_stream(const uint8_t *data, size_t size)
 }
 
 /* Gives each command the checksum that it should have: no input would find its way past one. */
-static void mend_checksums(uint8_t *data, size_t size)
+static void fix_checksums(uint8_t *data, size_t size)
 {
 	size_t position = STREAM_HEADER_SIZE;
 
@@ -93,11 +94,11 @@ static void mend_checksums(uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CLEANUP_FREE uint8_t *mended = fuzz_copy(data, size);
+	CLEANUP_FREE uint8_t *fixed = fuzz_copy(data, size);
 
-	mend_checksums(mended, size);
-	if (size && memcmp(mended, data, size) != 0)
+	fix_checksums(fixed, size);
+	if (size && memcmp(fixed, data, size) != 0)
 		read_stream(data, size, size);
-	check_stream(mended, size);
+	check_stream(fixed, size);
 	return 0;
 }

@@ -2,11 +2,11 @@
 /* An input is the buffer of BTRFS_IOC_TREE_SEARCH_V2. */
 #include "config.h"
 
-#include "base/cleanup.h"
 #include "fs/file-extent.h"
 #include "fs/inode-flags.h"
 #include "fs/tree-search.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 static void check_file_extent(const struct tree_item *item)
 {

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/units.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
+#include "text/units.h"
 
 static void check_size(const char *text)
 {

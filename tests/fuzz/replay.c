@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "base/cleanup.h"
 #include "fuzz.h"
+#include "sys/cleanup.h"
 
 #define LARGEST_INPUT (1 << 20)
 

@@ -154,7 +154,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@" 3>&-
     [ "$output" = "ERROR: cannot write to standard output: No space left on device" ]
 }
 
-@test "what the front end executes finds the files closed that were closed" {
+@test "standard files that were closed stay closed in the executed program" {
     run -0 with_script 'for fd in 0 1 2; do [ ! -e /proc/$$/fd/$fd ] || echo "$fd" >>open; done' -- \
         python3 -c '
 import os, sys
@@ -188,13 +188,13 @@ expect_no_start() {
     [ "$stderr" = "ERROR: $2" ] || fail "$stderr"
 }
 
-@test "what cannot be done at the start is told" {
+@test "an error at the start is reported" {
     local closed='cannot replace a closed standard file: Too many open files'
 
     NO_FILES=1 expect_no_start failing-program "$closed"
     NO_FILES=1 expect_no_start failing-front-end "$closed"
     NO_MEMORY=1 expect_no_start failing-front-end 'cannot set BTRFS_FASTPATH_NESTING: Cannot allocate memory'
-    # Nobody can be told.
+    # There is no way to report it.
     NO_FILES=1 run -1 without 02 "$top_builddir/tests/hostile/failing-program" status
     [ -z "$output" ]
 }

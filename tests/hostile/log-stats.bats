@@ -55,7 +55,7 @@ nothing_left() {
     [ -z "$(ls -A "$1")" ] || fail "left behind:" "$(ls -AR "$1")"
 }
 
-# attack PROGRAM ARGUMENT...: runs the Python in PROGRAM as nobody beside what follows, until stop_attack
+# attack PROGRAM ARGUMENT...: runs the Python in PROGRAM as nobody in parallel with what follows, until stop_attack
 attack() {
     python3 -c "
 import os, sys
@@ -106,7 +106,7 @@ expect_refused() {
         expect_refused "$DIR/$name" 'File exists'
     done
     for name in directory/new chain/new ./directory/../directory/new; do
-        expect_said "$DIR/$name" "the path has a symbolic link of another user: '$DIR/$name'"
+        expect_said "$DIR/$name" "refusing to follow another user's symbolic link in '$DIR/$name'"
     done
     run -1 --separate-stderr log_stats -q --files 10 --format json --json-samples "$DIR/chain/new" "$OTHER"
     expect_json '.["log-stats"].error' 'Permission denied'
@@ -123,7 +123,7 @@ expect_refused() {
     expect_refused "$BATS_TEST_TMPDIR/loop/new" 'Too many levels of symbolic links'
 }
 
-@test "a link to a block device that comes and goes while the file is made" {
+@test "a link to a block device that appears and disappears during creation" {
     local attempt ended
 
     truncate -s 1M "$VICTIM"
@@ -233,7 +233,7 @@ while True:
     [ "$(ls "$OTHER/a/b")" = empty ]
 }
 
-@test "a folder that is moved out of reach is told of" {
+@test "a folder that is moved out of reach is reported" {
     local bound=$BATS_TEST_TMPDIR/bound
 
     # Only what is under $DIR can be reached by this mount.
@@ -262,12 +262,12 @@ os.setxattr(sys.argv[3], sys.argv[2] + ".btrfs-fastpath.log-stats", sys.argv[4].
 # expect_left_alone FOLDER REASON: log-stats warns of it, and removes nothing from it
 expect_left_alone() {
     run -0 --separate-stderr log_stats --files 10 "$DIR"
-    grep -qxF "WARNING: left alone, since it is not certain that a run that was killed made it: '$1'" <<<"$stderr" ||
+    grep -qxF "WARNING: not removed, because it may not be from a killed run: '$1'" <<<"$stderr" ||
         fail "$2:" "$stderr"
     [ "$(ls "$1")" = "$(printf 'file_%d\n' 1 2 3)" ] || fail "$2:" "$(ls "$1")"
 }
 
-@test "a folder of root's own with a planted name and mark is left alone" {
+@test "a folder of root with a planted name and mark stays" {
     local bait=$DIR/bait left=$DIR/btrfs-fastpath-log-stats.00000000
 
     # For a while everybody may write there.
@@ -288,7 +288,7 @@ expect_left_alone() {
     [ -z "$stderr" ]
 }
 
-@test "where root cannot make a mark, what it leaves is left alone, and told of" {
+@test "if root cannot make a mark, the remaining folder stays and is reported" {
     # trusted.* needs this capability, as in a container
     local left without_mark=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin)
 
@@ -301,11 +301,11 @@ expect_left_alone() {
     left=$DIR/$(folder)
     expect_left_alone "$left" "the real root"
     run -0 --separate-stderr "${without_mark[@]}" "$FASTPATH" log-stats --files 10 "$DIR"
-    [[ $stderr == *"WARNING: left alone, since it is not certain that a run that was killed made it: '$left'"* ]]
+    [[ $stderr == *"WARNING: not removed, because it may not be from a killed run: '$left'"* ]]
     [ "$(ls "$left")" = "$(printf 'file_%d\n' 1 2 3)" ]
 }
 
-@test "folders that are renamed all the time: removed, or told of" {
+@test "folders that are renamed all the time are removed or reported" {
     local attempt left said=0
 
     attack '

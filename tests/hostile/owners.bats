@@ -37,7 +37,7 @@ owner_paths() {
     json '.["fiemap-shared"][0].owners[] | "\(.mounted_at)/\(.path)"' | sort
 }
 
-@test "a subvolume is not looked for through a link, nor in another mount" {
+@test "a subvolume is not searched for through a link or in another mount" {
     [ "$(owner_paths)" = "$MNT/home/user/subvolume/file" ] || fail "$(owner_paths)"
 
     # As if the link had come once the path was known; and the subvolume is mounted, too.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Beside a program that makes folders in a directory of this user: replaces what appears in there,
+ * Runs while a program creates folders in a directory of this user: replaces what appears there,
  * again and again, until SIGTERM. Prints how many names it saw.
  *
  *   replace-folders DIR link TARGET   by symbolic links to TARGET, back, and by links again

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: GPL-2.0-only
-# Signals at random moments: each command ends, and leaves nothing behind, whoever reads or does not.
+# Signals at random moments: each command ends, and leaves nothing behind, with and without a reader.
 
 bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
@@ -156,7 +156,7 @@ at_moments() {
     done
 }
 
-@test "log-stats: what is left behind by others is removed in part, and then wholly" {
+@test "log-stats: remains with foreign files are removed in part, and later completely" {
     local pid
 
     "$FASTPATH" log-stats -q --files 100000 --every 50000 --interval 1000 "$DIR" >/dev/null 2>&1 3>&- &

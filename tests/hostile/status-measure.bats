@@ -83,6 +83,7 @@ expect_nothing_is_mounted_or_looped() {
     ! grep -F "$DIR" /proc/self/mountinfo || fail "mounted"
 }
 
+# bats test_tags=slow
 @test "root formats, mounts and runs nothing of the directory's owner" {
     local run
 
@@ -116,6 +117,7 @@ expect_nothing_is_mounted_or_looped() {
     done
 }
 
+# bats test_tags=slow
 @test "root writes and removes nothing where a link of the owner leads to" {
     local run before
 
@@ -183,7 +185,7 @@ for name in os.listdir(folder):
 PYTHON
 }
 
-@test "what is mounted is nosuid, nodev and noexec, and no process sees the mount" {
+@test "mounts are nosuid, nodev and noexec, and no process sees them" {
     local pid device flags=
 
     "$FASTPATH" -q status --measure "$DIR" >/dev/null 3>&- &
@@ -200,7 +202,7 @@ PYTHON
     [ $((flags & 14)) -eq 14 ] || fail "flags $flags"
 }
 
-@test "what mkfs.btrfs says is told" {
+@test "messages of mkfs.btrfs are printed" {
     mkdir "$BATS_TEST_TMPDIR/bin"
     # shellcheck disable=SC2016 # its own argument
     printf '#!/bin/sh\nprintf "ERROR: no \\033[31mroom\\n" >&2\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/mkfs.btrfs"
@@ -262,7 +264,7 @@ kill_run_in_mkfs() {
     expect_nothing_is_mounted_or_looped
 }
 
-@test "a mkfs.btrfs that goes on nevertheless formats nobody else's image" {
+@test "a mkfs.btrfs that survives does not format another program's image" {
     local attached=
 
     # Nobody ends its child.

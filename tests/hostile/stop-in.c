@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * stop-in PATTERN FIFO COMMAND...: runs COMMAND, stops it when its first thread has read the first
- * entries of a directory whose path matches PATTERN, writes its process id to FIFO, and waits for it;
- * whoever reads that sends SIGCONT. Exits as COMMAND does. If COMMAND never reads such a directory,
- * nothing is written.
+ * stop-in PATTERN FIFO COMMAND...: runs COMMAND, stops the first of its threads that has read the first
+ * entries of a directory whose path matches PATTERN, and writes its own process id to FIFO; the reader
+ * sends SIGCONT to go on. Exits as COMMAND does. If COMMAND never reads such a directory, nothing is
+ * written.
  */
 #include "config.h"
 
@@ -33,35 +33,76 @@ static bool is_of_path(pid_t pid, unsigned long long fd, const char *pattern)
 	return readlink(link, path, sizeof(path) - 1) > 0 && fnmatch(pattern, path, 0) == 0;
 }
 
-/* Runs it to the next stop. Returns the signal that it got there, or -1 if it has ended. */
-static int run_on(pid_t pid, int with_signal, int *ret_status)
+struct trace {
+	const char *pattern;
+	int fifo;
+	/* the thread that reads such a directory, 0: none */
+	pid_t reader;
+	/* it was stopped before */
+	bool is_over;
+};
+
+/* Whether PID, which is at the begin or the end of a system call, has read such a directory. */
+static bool has_read(struct trace *trace, pid_t pid)
 {
-	if (ptrace(PTRACE_SYSCALL, pid, NULL, (long)with_signal) ||
-	    waitpid(pid, ret_status, 0) != pid)
-		err(EXIT_FAILURE, "trace");
-	return WIFSTOPPED(*ret_status) ? WSTOPSIG(*ret_status) : -1;
+	struct ptrace_syscall_info info;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
+		err(EXIT_FAILURE, "system call");
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+		return pid == trace->reader && info.exit.rval > 0;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr == SYS_getdents64 &&
+	    is_of_path(pid, info.entry.args[0], trace->pattern))
+		trace->reader = pid;
+	else if (pid == trace->reader)
+		trace->reader = 0;
+	return false;
 }
 
-/* Returns whether it is stopped in such a directory, or has ended, of which *RET_STATUS is. */
-static bool run_to(pid_t pid, const char *pattern, int *ret_status)
+/* The thread goes on when this returns. */
+static void await_reader_of_fifo(struct trace *trace)
 {
-	struct ptrace_syscall_info info, call = { 0 };
-	int signal_number = 0;
+	sigset_t set;
+	int number;
 
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	dprintf(trace->fifo, "%d\n", getpid());
+	close(trace->fifo);
+	sigwait(&set, &number);
+	trace->is_over = true;
+}
+
+/* Lets PID, which has stopped with STATUS, go on. */
+static void run_on(struct trace *trace, pid_t pid, int status)
+{
+	int number = WSTOPSIG(status);
+
+	if (number == SYSCALL_STOP && !trace->is_over && has_read(trace, pid))
+		await_reader_of_fifo(trace);
+	/* events, and the first stop of a new thread */
+	if (number == SYSCALL_STOP || number == SIGTRAP || number == SIGSTOP)
+		number = 0;
+	/* it may have been killed meanwhile */
+	ptrace(trace->is_over ? PTRACE_CONT : PTRACE_SYSCALL, pid, NULL, (long)number);
+}
+
+/* Returns the status with which FIRST ends. */
+static int run_to_end(struct trace *trace, pid_t first)
+{
+	int status;
+	pid_t pid;
+
+	ptrace(PTRACE_SYSCALL, first, NULL, NULL);
 	for (;;) {
-		signal_number = run_on(pid, signal_number, ret_status);
-		if (signal_number < 0)
-			return false;
-		if (signal_number != SYSCALL_STOP)
-			continue;
-		signal_number = 0;
-		if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) < 0)
-			err(EXIT_FAILURE, "system call");
-		if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
-			call = info;
-		else if (call.entry.nr == SYS_getdents64 && info.exit.rval > 0 &&
-			 is_of_path(pid, call.entry.args[0], pattern))
-			return true;
+		pid = waitpid(-1, &status, __WALL);
+		if (pid < 0)
+			err(EXIT_FAILURE, "wait");
+		if (WIFSTOPPED(status))
+			run_on(trace, pid, status);
+		else if (pid == first)
+			return status;
 	}
 }
 
@@ -77,33 +118,30 @@ static pid_t start(char **command)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
 		err(EXIT_FAILURE, "trace");
+	/* LeakSanitizer traces, too, and there can be only one. */
+	setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
 	execv(command[0], command);
 	err(EXIT_FAILURE, "%s", command[0]);
 }
 
 int main(int argc, char **argv)
 {
-	int status, fifo;
+	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+			     PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL;
+	struct trace trace = { 0 };
+	int status;
 	pid_t pid;
 
 	if (argc < 4)
 		errx(EXIT_FAILURE, "a pattern, a FIFO and a command expected");
-	fifo = open(argv[2], O_WRONLY | O_CLOEXEC);
-	if (fifo < 0)
+	trace.pattern = argv[1];
+	trace.fifo = open(argv[2], O_WRONLY | O_CLOEXEC);
+	if (trace.fifo < 0)
 		err(EXIT_FAILURE, "%s", argv[2]);
 	pid = start(argv + 3);
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-	    ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD))
+	    ptrace(PTRACE_SETOPTIONS, pid, NULL, options))
 		errx(EXIT_FAILURE, "%s cannot be traced", argv[3]);
-
-	if (run_to(pid, argv[1], &status)) {
-		if (ptrace(PTRACE_DETACH, pid, NULL, (long)SIGSTOP) ||
-		    waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status))
-			errx(EXIT_FAILURE, "%s cannot be stopped", argv[3]);
-		dprintf(fifo, "%d\n", pid);
-		close(fifo);
-		if (waitpid(pid, &status, 0) != pid)
-			err(EXIT_FAILURE, "wait");
-	}
+	status = run_to_end(&trace, pid);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -123,17 +123,19 @@ against_opponent() {
     done
 }
 
-# step_in COMMAND DIR ACTION...: runs ACTION while COMMAND, stopped for the time, is in DIR, of which
-# it has read the first entries
+# step_in COMMAND DIR ACTION...: runs ACTION while COMMAND, which is stopped for this, is in DIR and has
+# read its first entries. With few descriptors no other thread reads ahead in DIR.
 step_in() {
     local command=$1 directory=$2
     local pid waiter
 
     shift 2
     [ -p "$BATS_TEST_TMPDIR/stopped" ] || mkfifo "$BATS_TEST_TMPDIR/stopped"
-    "$top_builddir/tests/hostile/stop-in" "$directory" "$BATS_TEST_TMPDIR/stopped" \
-        "$FASTPATH" --format json "$command" -r "$MNT/home/tree" ${OPTION:+"$OPTION"} \
-        >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    (
+        ulimit -n 512
+        exec "$top_builddir/tests/hostile/stop-in" "$directory" "$BATS_TEST_TMPDIR/stopped" \
+            "$FASTPATH" --format json "$command" -r "$MNT/home/tree" ${OPTION:+"$OPTION"}
+    ) >"$BATS_TEST_TMPDIR/report" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     waiter=$!
     read -r pid <"$BATS_TEST_TMPDIR/stopped" || fail "$command was never in $directory"
     "$@"
@@ -209,6 +211,7 @@ walk_without_a_trap() {
     expect_no_trap_sprung
 }
 
+# bats test_tags=slow
 @test "a directory that is exchanged with one of devices and FIFOs opens none of them" {
     local command
 
@@ -228,6 +231,7 @@ walk_without_the_bait() {
     found=$((found + $(json .total.file_count)))
 }
 
+# bats test_tags=slow
 @test "a directory that is exchanged with a link does not lead out of the tree" {
     local command found
 
@@ -235,11 +239,14 @@ walk_without_the_bait() {
     make_bait "$MNT/home/elsewhere/bait" $SOME
     as_nobody ln -s ../elsewhere/bait "$MNT/home/link"
     # Without a rest the list of names, which are new each time, lacks both most often.
-    opponent tree/folder link 100
+    opponent tree/folder link 3000
     for command in "${COMMANDS[@]}"; do
         found=0
         against_opponent 40 walk_without_the_bait "$command"
-        [ "$found" -gt 0 ]
+        # A busy machine may exchange them during each of these.
+        until [ "$found" -gt 0 ]; do
+            walk_without_the_bait "$command"
+        done
     done
     stop_opponent
 }
@@ -275,12 +282,14 @@ expect_no_exchanged_file_opened() {
     done
 }
 
+# bats test_tags=slow
 @test "files that are exchanged with a FIFO, a device and a link are not opened" {
     make_files "$MNT/home/tree" $SOME
     expect_no_exchanged_file_opened
 }
 
 # They would be opened at once if nobody else could write there.
+# bats test_tags=slow
 @test "no more in a directory of root where everybody makes files of his own" {
     make_files "$MNT/home/tree" $SOME
     chown 0:0 "$MNT/home/tree"
@@ -307,7 +316,7 @@ expect_no_exchanged_file_opened() {
     umount "$MNT/home/tree/2"
 }
 
-@test "a directory that is mounted on itself belongs to the walk, and a mount of another file system is not told" {
+@test "a directory mounted on itself is entered, and a mount of another file system is not counted" {
     local command
 
     make_files "$MNT/home/tree" 3
@@ -324,13 +333,268 @@ expect_no_exchanged_file_opened() {
     umount "$MNT/home/tree/other"
 }
 
+# -- deep trees --
+
+# make_chain DIR DEPTH LENGTH FILES: directories in each other, whose names have so many bytes, and files in the last one
+make_chain() {
+    as_nobody /usr/bin/python3 - "$@" <<'PYTHON'
+import os, sys
+directory, depth, length, files = sys.argv[1], *map(int, sys.argv[2:])
+os.makedirs(directory, exist_ok=True)
+fd = os.open(directory, os.O_RDONLY)
+for _ in range(depth):
+    os.mkdir("d" * length, dir_fd=fd)
+    below = os.open("d" * length, os.O_RDONLY | os.O_DIRECTORY, dir_fd=fd)
+    os.close(fd)
+    fd = below
+for number in range(files):
+    with open(os.open(f"f{number}", os.O_CREAT | os.O_WRONLY, dir_fd=fd), "w") as file:
+        file.write("x")
+PYTHON
+}
+
+# in_little_memory COMMAND...: a sanitizer needs more
+in_little_memory() {
+    ! is_sanitized || { "$@"; return; }
+    # shellcheck disable=SC2016 # for the other shell
+    bash -c 'ulimit -v 400000; exec "$@"' bash "$@"
+}
+
+# bats test_tags=slow
+@test "a deep tree of another user takes little memory, and is reported completely" {
+    local arguments
+
+    # the path of each file has 4.9 MB
+    make_chain "$MNT/home/tree" 19000 255 2500
+    for arguments in "fiemap-shared -s" "fiemap-shared -s --disk --freed" "fiemap-shared -s --owners" "nocow-check -s" \
+        "fiemap-shared --top 2" "nocow-check --top 2"; do
+        # shellcheck disable=SC2086 # words
+        run -0 --separate-stderr in_little_memory "$FASTPATH" --format json $arguments -r "$MNT/home/tree"
+        [ -z "$stderr" ] || fail "$arguments" "${stderr:0:500}"
+        [ "$(jq .total.file_count <<<"$output")" -eq 2500 ] || fail "$arguments"
+    done
+    run -0 --separate-stderr in_little_memory "$FASTPATH" --format openmetrics seek-map -r "$MNT/home/tree"
+    grep -qx 'btrfs_fastpath_seek_files 2500' <<<"$output" || fail "$output"
+}
+
+@test "so do several deep trees" {
+    local chain
+
+    for chain in {1..8}; do
+        make_chain "$MNT/home/tree/$chain" 4000 200 4
+    done
+    run -0 --separate-stderr in_little_memory "$FASTPATH" --format json fiemap-shared -s -r "$MNT/home/tree"
+    expect_json .total.file_count 32
+    run -0 --separate-stderr in_little_memory "$FASTPATH" fiemap-shared --sort path -r "$MNT/home/tree"
+    [ -z "$stderr" ] || fail "${stderr:0:500}"
+    [ "$(grep -c /f <<<"$output")" -eq 32 ]
+    [ "$(grep /f <<<"$output" | sed 's/.* //' | LC_ALL=C sort -c 2>&1)" = "" ]
+}
+
+# bats test_tags=slow
+@test "the files of a tree that is too deep are left out before the others" {
+    local chain
+
+    mkdir -p "$MNT/home/tree"
+    for chain in {0..9}; do echo x >"$MNT/home/tree/short-$chain"; done
+    for chain in deep-{1..3}; do
+        make_chain "$MNT/home/tree/$chain" 70000 250 1
+    done
+    run -1 --separate-stderr in_little_memory "$FASTPATH" fiemap-shared --top 13 -r "$MNT/home/tree"
+    [[ $stderr = "WARNING: "[123]" files are not printed: their paths have more than "* ]] || fail "${stderr:0:500}"
+    [ "$(grep -c "$MNT/home/tree/short-[0-9]\$" <<<"$output")" -eq 10 ]
+}
+
+# Directories in each other, deeper than are open at the same time, and a file in each that comes after the next one
+make_ladder() {
+    as_nobody /usr/bin/python3 - "$1" "$2" <<'PYTHON'
+import os, sys
+path = sys.argv[1]
+for number in range(int(sys.argv[2])):
+    path += f"/{number}"
+    os.makedirs(path)
+while path != sys.argv[1]:
+    with open(path + "/file", "w") as file:
+        file.write("x")
+    path = os.path.dirname(path)
+PYTHON
+}
+
+# rung NUMBER: its path
+rung() {
+    local path=$MNT/home/tree number
+
+    for ((number = 0; number <= $1; number++)); do path+=/$number; done
+    echo "$path"
+}
+
+move_rungs() {
+    local number
+
+    for number in "$@"; do
+        as_nobody mv "$(rung "$number")" "$MNT/home/elsewhere/"
+    done
+}
+
+@test "a directory that is moved away while a deeper one is read loses no file" {
+    local command
+
+    for command in "${COMMANDS[@]}"; do
+        make_ladder "$MNT/home/tree" 100
+        step_in "$command" "$(rung 99)" move_rungs 40
+        [ "$status" = 0 ] || fail "$stderr"
+        [ -z "$stderr" ] || fail "$stderr"
+        expect_json .total.file_count 100
+        [ "$(paths_of "$command" | sort -u | wc -l)" = 100 ]
+        rm -rf "$MNT/home/tree/0" "$MNT/home/elsewhere/40"
+    done
+}
+
+# The 40th was in the 20th, which was moved, too.
+@test "a directory that cannot be found again is an error, and the rest is reported" {
+    local command
+
+    for command in "${COMMANDS[@]}"; do
+        make_ladder "$MNT/home/tree" 100
+        step_in "$command" "$(rung 99)" move_rungs 40 20
+        [ "$status" = 1 ]
+        [ "$stderr" = "ERROR: moved during the walk, and not examined completely: '$(rung 20)'" ] || fail "$stderr"
+        expect_json .total.file_count 80
+        rm -rf "$MNT/home/tree/0" "$MNT/home/elsewhere/"{20,40}
+    done
+}
+
+# A copy of the ladder below the moved rung, by links and by directories
+put_copy() {
+    move_rungs 40
+    as_nobody mv "$(rung 20)" "$MNT/home/elsewhere/"
+    "$@"
+}
+
+link_rung() {
+    as_nobody ln -s "$MNT/home/elsewhere/20" "$(rung 20)"
+}
+
+copy_rung() {
+    as_nobody cp -r "$MNT/home/elsewhere/20" "$(rung 20)"
+}
+
+@test "the replacement of a moved directory is not examined" {
+    local command how
+
+    for command in "${COMMANDS[@]}"; do
+        for how in link_rung copy_rung; do
+            make_ladder "$MNT/home/tree" 100
+            step_in "$command" "$(rung 99)" put_copy "$how"
+            [ "$status" = 1 ]
+            [ "$stderr" = "ERROR: moved during the walk, and not examined completely: '$(rung 20)'" ] || fail "$stderr"
+            # the copy is a directory of its own, which was made in the meantime
+            expect_json .total.file_count "$([ "$how" = link_rung ] && echo 80 || echo 100)"
+            rm -rf "$MNT/home/tree/0" "$MNT/home/elsewhere/"{20,40}
+        done
+    done
+}
+
+# -- files that another user has a lease on --
+
+# lease MODE FILE...: as their owner, until it is stopped; "release" gives the first ones up when asked to
+lease() {
+    rm -f "$BATS_TEST_TMPDIR/leases"
+    (exec setpriv --reuid=65534 --regid=65534 --clear-groups /usr/bin/python3 - "$@") \
+        >"$BATS_TEST_TMPDIR/leases" 3>&- <<'PYTHON' &
+import fcntl, os, signal, sys, time
+files = [os.open(path, os.O_RDWR) for path in sys.argv[2:]]
+asked = 0
+def release(*_):
+    global asked
+    asked += 1
+signal.signal(signal.SIGIO, release)
+for fd in files:
+    fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("ready", flush=True)
+while True:
+    time.sleep(0.3)
+    if asked and sys.argv[1] == "release":
+        while files:
+            os.close(files.pop())
+PYTHON
+    HOLDER=$!
+    until [ -s "$BATS_TEST_TMPDIR/leases" ]; do
+        kill -0 "$HOLDER" || fail "no lease"
+        sleep 0.05
+    done
+}
+
+end_lease() {
+    kill "$HOLDER"
+    wait "$HOLDER" || true
+}
+
+@test "files with a lease are examined at the end, when it is given up" {
+    local arguments files=()
+
+    make_files "$MNT/home/tree" 300
+    make_files "$MNT/home/tree/folder" 20
+    mapfile -t files < <(printf '%s\n' "$MNT/home/tree/"{7,150,299} "$MNT/home/tree/folder/"{0..19})
+    for arguments in "fiemap-shared" "fiemap-shared --extents" "fiemap-shared --sort path" "nocow-check" "seek-map"; do
+        lease release "${files[@]}"
+        # shellcheck disable=SC2086 # words
+        run -0 --separate-stderr "$FASTPATH" --format json $arguments -r "$MNT/home/tree"
+        [ -z "$stderr" ] || fail "$stderr"
+        expect_json .total.file_count 320
+        [ "$(paths_of "${arguments%% *}" | sort -u | wc -l)" = 320 ]
+        end_lease
+    done
+    lease release "$MNT/home/tree/1"
+    run -0 --separate-stderr "$FASTPATH" seek-map -s "$MNT/home/tree/1"
+    end_lease
+    lease release "$MNT/home/tree/1"
+    run -0 --separate-stderr "$FASTPATH" status "$MNT/home/tree/1"
+    end_lease
+}
+
+@test "more files with a lease than descriptors" {
+    local i files=()
+
+    for ((i = 0; i < 200; i++)); do
+        files+=("$MNT/home/tree/leased-$i")
+        as_nobody sh -c "echo data >'${files[i]}'"
+    done
+    lease release "${files[@]}"
+    run -0 --separate-stderr bash -c "ulimit -n 256; '$FASTPATH' --format json fiemap-shared -rs '$MNT/home/tree'"
+    end_lease
+    [ "$(json .total.file_count)" -ge 200 ]
+    rm "${files[@]}"
+}
+
+# A file with the time after which the kernel ends a lease, which is not shorter for that
+with_lease_time() {
+    echo "$1" >"$BATS_TEST_TMPDIR/lease-time"
+    # shellcheck disable=SC2016 # for the other shell
+    unshare --mount sh -c 'mount --bind "$0" /proc/sys/fs/lease-break-time && exec "$@"' "$BATS_TEST_TMPDIR/lease-time" "${@:2}"
+}
+
+@test "a lease that nobody ends is an error, after the rest" {
+    local command
+
+    make_files "$MNT/home/tree" 300
+    lease keep "$MNT/home/tree/7" "$MNT/home/tree/150"
+    for command in "${COMMANDS[@]}"; do
+        run -1 --separate-stderr with_lease_time 1 timeout 30 "$FASTPATH" --format json "$command" -r "$MNT/home/tree"
+        expect_json .total.file_count 298
+        [ "$stderr" = "ERROR: cannot open, because of another process' lease: '$MNT/home/tree/7'
+ERROR: cannot open, because of another process' lease: '$MNT/home/tree/150'" ] || fail "$stderr"
+    done
+    end_lease
+}
+
 # -- what vanishes --
 
 empty_folder() {
     as_nobody find "$MNT/home/tree/folder" -type f -delete
 }
 
-@test "what vanished is counted and said, and no error" {
+@test "vanished files are counted and reported, and are no error" {
     local command vanished
 
     for command in "${COMMANDS[@]}"; do
@@ -377,6 +641,7 @@ remove_folders() {
     done
 }
 
+# bats test_tags=slow
 @test "more directories than a process may have descriptors" {
     local command
 

@@ -105,7 +105,7 @@ proof() {
         # for itself alone
         --inside) run=prove ;;
         --share)
-            [ -d "${2-}" ] || die "--share wants a directory"
+            [ -d "${2-}" ] || die "--share requires a directory"
             share=$(realpath "$2") && shift
             ;;
         -h | --help) usage && exit ;;

@@ -10,8 +10,8 @@
 
 #include <btrfs/ioctl.h>
 
-#include "base/cleanup.h"
 #include "kernel-answers.h"
+#include "sys/cleanup.h"
 #include "test.h"
 
 #define SEARCH_ROOM (64 * 1024)

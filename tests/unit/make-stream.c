@@ -4,8 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
-#include "base/crc32c.h"
 #include "make-stream.h"
+#include "num/digest.h"
 #include "send/send-command.h"
 #include "test.h"
 

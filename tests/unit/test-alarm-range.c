@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "base/alarm-range.h"
+#include "num/alarm-range.h"
 #include "test.h"
 
 static void expect_parsed(const char *text, double start, double end, bool is_inverted)

@@ -8,9 +8,9 @@
 
 #include <btrfs/ioctl.h>
 
-#include "base/cleanup.h"
 #include "fs/backref.h"
 #include "kernel-answers.h"
+#include "sys/cleanup.h"
 #include "test.h"
 
 #define BYTENR MIB(13)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/binned-series.h"
+#include "num/binned-series.h"
 #include "test.h"
 
 static struct binned_series series;

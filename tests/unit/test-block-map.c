@@ -5,17 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "capture.h"
+#include "sys/cleanup.h"
 #include "test.h"
 #include "ui/block-map.h"
 
 static const struct block_kind kinds[] = {
-	{ "hole", '.', "0" },
-	{ "exclusive", 'x', "32" },
-	{ "shared", 'S', "31" },
+	{ "hole", ".", "0" },
+	{ "exclusive", "x", "32" },
+	{ "shared", "123S", "31" },
 };
 
-#define LEGEND ". hole  x exclusive  S shared\n"
+#define LEGEND ". hole  x exclusive  123S shared\n"
 
 static struct block_map *new_map(struct byte_range range, size_t width)
 {
@@ -61,22 +62,24 @@ static void test_kinds(void **state)
 	assert_printed(map, "xx.SSS..\n" LEGEND);
 }
 
-/* Each block is drawn as what covers most of it. */
-static void test_largest_part(void **state)
+/* Of the last kind that is in a block, however little, each quarter is a shade. */
+static void test_shades(void **state)
 {
-	struct block_map *map = new_map((struct byte_range){ 0, 50 }, 5);
+	struct block_map *map = new_map((struct byte_range){ 0, 160 }, 8);
 
 	(void)state;
-	/* 4 of 10: still a hole; 6 of 10; 4 and 5; 5 and 4; pieces that add up to 6 */
-	block_map_add(map, 1, (struct byte_range){ 0, 4 });
-	block_map_add(map, 1, (struct byte_range){ 10, 6 });
-	block_map_add(map, 1, (struct byte_range){ 20, 4 });
-	block_map_add(map, 2, (struct byte_range){ 24, 5 });
-	block_map_add(map, 1, (struct byte_range){ 30, 5 });
-	block_map_add(map, 2, (struct byte_range){ 35, 4 });
-	for (uint64_t i = 40; i < 46; i++)
+	block_map_add(map, 1, (struct byte_range){ 0, 1 });
+	block_map_add(map, 2, (struct byte_range){ 20, 1 });
+	block_map_add(map, 1, (struct byte_range){ 21, 19 });
+	block_map_add(map, 2, (struct byte_range){ 40, 4 });
+	block_map_add(map, 2, (struct byte_range){ 60, 5 });
+	block_map_add(map, 1, (struct byte_range){ 65, 15 });
+	for (uint64_t i = 80; i < 100; i += 2)
 		block_map_add(map, 2, (struct byte_range){ i, 1 });
-	assert_printed(map, ".xSxS\n" LEGEND);
+	block_map_add(map, 1, (struct byte_range){ 100, 5 });
+	block_map_add(map, 2, (struct byte_range){ 105, 15 });
+	block_map_add(map, 2, (struct byte_range){ 120, 20 });
+	assert_printed(map, "x1123SS.\n" LEGEND);
 }
 
 static void test_what_lies_outside_the_range(void **state)
@@ -130,22 +133,24 @@ static void test_colour(void **state)
 	text = printed(map, true);
 	assert_string_equal(text, "\033[0m.\033[31mSS\033[0m.\033[0m\n"
 				  "\033[0m.\033[0m hole  \033[32mx\033[0m exclusive  "
-				  "\033[31mS\033[0m shared\n");
+				  "\033[31m123S\033[0m shared\n");
 	block_map_free(map);
 }
 
-/* The kind that most of BYTES belong to, the first of several; a hole only if it beats them all. */
-static size_t kind_of(const unsigned char *bytes, size_t count)
+/* How COUNT bytes, each with its kind, are drawn. */
+static char drawn(const unsigned char *bytes, size_t count)
 {
-	size_t covered[ARRAY_SIZE(kinds)] = { 0 };
-	size_t best = 1;
+	size_t bytes_of[ARRAY_SIZE(kinds)] = { 0 };
+	size_t last = 0;
 
-	for (size_t i = 0; i < count; i++)
-		covered[bytes[i]]++;
-	for (size_t kind = 2; kind < ARRAY_SIZE(kinds); kind++)
-		if (covered[kind] > covered[best])
-			best = kind;
-	return covered[0] > covered[best] ? 0 : best;
+	for (size_t i = 0; i < count; i++) {
+		bytes_of[bytes[i]]++;
+		if (bytes[i] > last)
+			last = bytes[i];
+	}
+	if (last < 2 || bytes_of[last] == count)
+		return kinds[last].shades[strlen(kinds[last].shades) - 1];
+	return kinds[last].shades[bytes_of[last] * 4 / count];
 }
 
 /* Blocks need not be of the same size: block N begins at LENGTH * N / WIDTH. */
@@ -179,8 +184,7 @@ static void test_against_a_byte_map(void **state)
 			size_t first = length * block / blocks;
 			size_t end = length * (block + 1) / blocks;
 
-			assert_int_equal(text[block],
-					 kinds[kind_of(bytes + first, end - first)].symbol);
+			assert_int_equal(text[block], drawn(bytes + first, end - first));
 		}
 		block_map_free(map);
 	}
@@ -196,7 +200,7 @@ static void test_height(void **state)
 			 0);
 	block_map_add(map, 1, (struct byte_range){ 0, 25 });
 	block_map_add(map, 2, (struct byte_range){ 40, 60 });
-	assert_printed(map, "xxx.\n.SSS\nSSSS\n" LEGEND);
+	assert_printed(map, "xxx.\n1SSS\nSSSS\n" LEGEND);
 
 	/* Fewer bytes than blocks: the last line is not full. */
 	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds), (struct byte_range){ 0, 5 },
@@ -214,7 +218,7 @@ static struct block_maps *new_maps(size_t height)
 	return maps;
 }
 
-/* A file of SIZE bytes, of which the ones from START on are of KIND. */
+/* A file of SIZE bytes, the ones from START on are of KIND. */
 static void add_file(struct block_maps *maps, const char *path, uint64_t size, size_t kind,
 		     uint64_t start, size_t height)
 {
@@ -259,7 +263,7 @@ static void test_one_scale(void **state)
 			  "'tiny': 1\nS\n"
 			  "'large': 800\n..SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS"
 			  "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS\n"
-			  /* The last block has one byte of the file. */
+			  /* The middle of the last of its own 80 blocks is in the last one. */
 			  "'odd': 101\n..........x\n" LEGEND);
 }
 
@@ -278,6 +282,19 @@ static void test_several_lines_on_one_scale(void **state)
 		"'b': 30\n.xx\n" LEGEND);
 }
 
+/* A shade is that of the larger block, whatever the smaller ones of the file's own map have. */
+static void test_shades_on_one_scale(void **state)
+{
+	struct block_maps *maps = new_maps(1);
+
+	(void)state;
+	add_file(maps, "small", 160, 2, 155, 1);
+	add_file(maps, "large", 1600, 2, 1510, 1);
+	assert_maps(maps, "\nMaps: a block is 20\n'small': 160\n.......2\n'large': 1600\n"
+			  "................................................................."
+			  "..........3SSSS\n" LEGEND);
+}
+
 static void test_no_or_little_maps(void **state)
 {
 	struct block_maps *maps = new_maps(1);
@@ -293,12 +310,48 @@ static void test_no_or_little_maps(void **state)
 	assert_maps(maps, "\nMaps: a block is 1\n'a': 3\n.xx\n'b': 2\n.S\n" LEGEND);
 }
 
+/* Begins, reports and ends a file of SIZE bytes of data. */
+static void report_file(struct file_maps *maps, bool several, const char *path, uint64_t size)
+{
+	assert_int_equal(file_maps_begin(maps, several, WHOLE_FILE, size, 1), 0);
+	block_map_add(maps->map, 1, (struct byte_range){ 0, size });
+	file_maps_report(maps, path);
+	file_maps_end_file(maps);
+	assert_null(maps->map);
+}
+
+static void assert_report(bool several, const char *expected)
+{
+	const struct size_format raw = { .base = SIZE_RAW };
+	struct file_maps maps = { .kinds = kinds, .kind_count = ARRAY_SIZE(kinds) };
+	CLEANUP_FREE char *text = NULL;
+
+	capture_begin();
+	report_file(&maps, several, "first", 2);
+	printf("-\n");
+	report_file(&maps, several, "second", 1);
+	/* a file without a map */
+	file_maps_report(&maps, "third");
+	assert_int_equal(file_maps_report_all(&maps, raw), 0);
+	file_maps_free(&maps);
+	text = capture_end();
+	assert_string_equal(text, expected);
+}
+
+static void test_maps_of_a_report(void **state)
+{
+	(void)state;
+	assert_report(false, "xx\n" LEGEND "-\nx\n" LEGEND);
+	assert_report(true, "-\n\nMaps: a block is 1\n'first': 2\nxx\n'second': 1\nx\n" LEGEND);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_maps_of_a_report),
 		cmocka_unit_test(test_nothing_added),
 		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_largest_part),
+		cmocka_unit_test(test_shades),
 		cmocka_unit_test(test_what_lies_outside_the_range),
 		cmocka_unit_test(test_file_shorter_than_the_width),
 		cmocka_unit_test(test_empty_file),
@@ -308,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_height),
 		cmocka_unit_test(test_one_scale),
 		cmocka_unit_test(test_several_lines_on_one_scale),
+		cmocka_unit_test(test_shades_on_one_scale),
 		cmocka_unit_test(test_no_or_little_maps),
 	};
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "btrfs-progs-help.h"
+#include "ui/front-end.h"
+#include "sys/cleanup.h"
 #include "test.h"
 
 static const char help[] = "usage: btrfs inspect-internal <command> <args>\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/byte-range.h"
+#include "num/byte-range.h"
 #include "test.h"
 
 static void test_range_end(void **state)

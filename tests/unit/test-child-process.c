@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child-process.h"
 #include "capture.h"
+#include "sys/child-process.h"
 #include "test.h"
 
 #define SHELL "/bin/sh"

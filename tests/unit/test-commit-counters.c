@@ -12,6 +12,7 @@
 
 #include "fs/commit-counters.h"
 #include "ioctl-mock.h"
+#include "sys/clock.h"
 #include "test.h"
 
 #define FSID_TEXT "01234567-89ab-cdef-0011-2233445566ff"
@@ -278,6 +279,34 @@ static void test_without_generation(void **state)
 	expect_kind(seen, FSYNC_UNCERTAIN);
 }
 
+static void test_change(void **state)
+{
+	const struct commit_counters before = {
+		.stats_known = true,
+		.commits = 5,
+		.total_commit_ms = 70,
+	};
+	struct commit_counters after = { .stats_known = true, .commits = 7, .total_commit_ms = 73 };
+	struct commit_change change = commit_counters_change(&before, &after);
+
+	(void)state;
+	assert_true(change.known);
+	assert_int_equal(change.count, 2);
+	assert_int_equal(change.total_ns, 3 * NANOSECONDS_PER_MILLISECOND);
+	assert_true(commit_counters_change(&before, &before).known);
+	/* no kernel counts down */
+	assert_false(commit_counters_change(&after, &before).known);
+	after.total_commit_ms = 69;
+	assert_false(commit_counters_change(&before, &after).known);
+	after.total_commit_ms = 73;
+	after.commits = 4;
+	assert_false(commit_counters_change(&before, &after).known);
+	after.commits = 7;
+	after.stats_known = false;
+	assert_false(commit_counters_change(&before, &after).known);
+	assert_false(commit_counters_change(&after, &before).known);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -289,6 +318,7 @@ int main(void)
 		TEST(test_read_on_old_kernels),
 		TEST(test_read_error),
 		TEST(test_read_generation),
+		cmocka_unit_test(test_change),
 		cmocka_unit_test(test_generation_offset),
 		cmocka_unit_test(test_log),
 		cmocka_unit_test(test_full),

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/crc32c.h"
+#include "num/digest.h"
 #include "test.h"
 
 /* RFC 3720, B.4, inverts before and after. */

@@ -8,7 +8,7 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "fs/data-copies.h"
+#include "fs/filesystem.h"
 #include "ioctl-mock.h"
 #include "test.h"
 

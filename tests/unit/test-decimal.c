@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "test.h"
+#include "text/decimal.h"
 
 /* Reads SIZE bytes of TEXT, and expects NUMBER and REST behind it. */
 static void expect(const char *text, size_t size, uint64_t number, const char *rest)

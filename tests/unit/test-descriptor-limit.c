@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/descriptor-limit.h"
+#include "sys/descriptor-limit.h"
 #include "test.h"
 
 static void set_limit(rlim_t soft)

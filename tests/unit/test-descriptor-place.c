@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/descriptor-place.h"
+#include "path/descriptor-place.h"
 #include "test.h"
 
 static void test_renamed(void **state)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/drop-caches.h"
+#include "fs/filesystem.h"
 #include "test.h"
 
 #define FD 1000
@@ -28,10 +28,13 @@ static int call(char name)
 	return -1;
 }
 
+int __real_open(const char *path, int flags, ...) LARGE_FILE_SYMBOL("__real_open");
 int __wrap_open(const char *path, int flags, ...) LARGE_FILE_SYMBOL("__wrap_open");
 int __wrap_open(const char *path, int flags, ...)
 {
-	assert_string_equal(path, "/proc/sys/vm/drop_caches");
+	/* A build with coverage writes its files at the end. */
+	if (strcmp(path, "/proc/sys/vm/drop_caches") != 0)
+		return __real_open(path, flags, 0666);
 	assert_int_equal(flags, O_WRONLY | O_CLOEXEC);
 	return call('o') < 0 ? -1 : CONTROL_FD;
 }
@@ -43,10 +46,12 @@ int __wrap_syncfs(int fd)
 	return call('s');
 }
 
+ssize_t __real_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size);
 ssize_t __wrap_write(int fd, const void *data, size_t size)
 {
-	assert_int_equal(fd, CONTROL_FD);
+	if (fd != CONTROL_FD)
+		return __real_write(fd, data, size);
 	assert_int_equal(size, 2);
 	assert_memory_equal(data, "3\n", 2);
 	return call('w') < 0 ? -1 : (ssize_t)size;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/clock.h"
-#include "base/duration.h"
+#include "sys/clock.h"
 #include "test.h"
+#include "text/units.h"
 
 #define SECOND NANOSECONDS_PER_SECOND
 

@@ -6,9 +6,9 @@
 
 #include <linux/fiemap.h>
 
-#include "base/cleanup.h"
+#include "sys/cleanup.h"
 #include "test.h"
-#include "ui/extent-flags.h"
+#include "ui/json.h"
 
 static void assert_flags(uint32_t flags, const char *text_expected, const char *json_expected)
 {
@@ -46,7 +46,7 @@ static void test_names(void **state)
 		     "[\n    \"shared\",\n    \"encoded\"\n  ]\n}\n");
 }
 
-/* Flags of later kernels, alone and beside others. */
+/* Flags of later kernels, alone and with others. */
 static void test_without_a_name(void **state)
 {
 	(void)state;

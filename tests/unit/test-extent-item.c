@@ -12,6 +12,9 @@
 #include "kernel-answers.h"
 #include "test.h"
 
+/* that of the items is 7 */
+#define LEAF_GENERATION 7
+
 #define ROOM (16 * 1024)
 #define OWNER_REF_KEY 172
 
@@ -266,6 +269,7 @@ static void expect_lookup(uint64_t mib, uint32_t most, const uint64_t *found, ui
 			.objectid = MIB(found[i]),
 			.type = BTRFS_EXTENT_ITEM_KEY,
 			.offset = MIB(1),
+			.leaf_generation = LEAF_GENERATION,
 			.data = bytes[i].data,
 			.size = bytes[i].size,
 		};
@@ -337,15 +341,34 @@ static void test_backwards_and_far(void **state)
 	assert_found(1000);
 }
 
+static void test_an_item_newer_than_its_leaf(void **state)
+{
+	struct bytes bytes = item_with(1, BTRFS_EXTENT_FLAG_DATA);
+	const struct tree_item item = { MIB(1),	   BTRFS_EXTENT_ITEM_KEY, MIB(1), 6, bytes.data,
+					bytes.size };
+	const struct batch_key key = {
+		BTRFS_EXTENT_TREE_OBJECTID,
+		{ MIB(1), BTRFS_EXTENT_ITEM_KEY, 0 },
+		{ UINT64_MAX, UINT8_MAX, UINT64_MAX },
+		1,
+		ROOM,
+	};
+	struct extent_item found;
+
+	(void)state;
+	expect_batch(&key, &item, 1, 0);
+	assert_int_equal(extent_lookup_find(lookup, MIB(1), &found), -EPROTO);
+}
+
 /* Other items of the same and of other extents lie between. */
 static void test_other_items(void **state)
 {
 	struct bytes bytes = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	const struct tree_item items[] = {
-		{ MIB(1), BTRFS_EXTENT_ITEM_KEY, MIB(1), 0, bytes.data, bytes.size },
+		{ MIB(1), BTRFS_EXTENT_ITEM_KEY, MIB(1), LEAF_GENERATION, bytes.data, bytes.size },
 		{ MIB(1), BTRFS_EXTENT_DATA_REF_KEY, 77, 0, "", 0 },
 		{ MIB(2), BTRFS_BLOCK_GROUP_ITEM_KEY, MIB(8), 0, "", 0 },
-		{ MIB(3), BTRFS_EXTENT_ITEM_KEY, MIB(1), 0, bytes.data, bytes.size },
+		{ MIB(3), BTRFS_EXTENT_ITEM_KEY, MIB(1), LEAF_GENERATION, bytes.data, bytes.size },
 	};
 	const struct batch_key key = {
 		BTRFS_EXTENT_TREE_OBJECTID,
@@ -415,6 +438,7 @@ int main(void)
 		LOOKUP_TEST(test_what_was_stepped_over),
 		LOOKUP_TEST(test_backwards_and_far),
 		LOOKUP_TEST(test_other_items),
+		LOOKUP_TEST(test_an_item_newer_than_its_leaf),
 		LOOKUP_TEST(test_start_forgets),
 		LOOKUP_TEST(test_lookup_errors),
 	};

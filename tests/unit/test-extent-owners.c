@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
 #include "kernel-answers.h"
 #include "sharing/extent-owners.h"
 #include "test.h"
@@ -11,6 +14,7 @@
 #define SUBVOLID 256
 #define INODE 300
 #define FIRST_SIZE 4096
+#define RELOCATION BTRFS_DATA_RELOC_TREE_OBJECTID
 
 /* The file's own reference. */
 #define SELF(offset)                      \
@@ -71,7 +75,7 @@ static void expect_refs(uint64_t bytenr, const struct extent_ref *refs, uint32_t
 static int resolve(void)
 {
 	assert_int_equal(extent_owners_sort(owners), 0);
-	return extent_owners_resolve(owners, MOCK_FD, &ops, &owners);
+	return extent_owners_resolve(owners, MOCK_FD, NULL, &ops, &owners);
 }
 
 static void assert_owners(const struct extent_owner *expected, size_t expected_count)
@@ -250,6 +254,72 @@ static void test_other_owners_without_the_flag(void **state)
 	assert_int_equal(disagreements[0].other_owner_count, 2);
 }
 
+/* The file has written to them meanwhile, or they were moved. */
+static void test_no_reference_of_the_file(void **state)
+{
+	static const struct extent_ref refs[] = { { 301, 0, 256 } };
+
+	(void)state;
+	add(MIB(1), KIB(4), true);
+	add(MIB(2), KIB(4), false);
+	add(MIB(3), KIB(4), false);
+	expect_refs(MIB(1), refs, 1);
+	expect_refs(MIB(2), refs, 0);
+	expect_logical_ino(MIB(3), FIRST_SIZE, NULL, 0, 0, 0, ENOENT);
+	assert_int_equal(resolve(), 0);
+	assert_int_equal(extent_owners_doubtful_count(owners), 3);
+	assert_int_equal(disagreement_count, 0);
+}
+
+/* A relocation's copy is no owner, and may be why FIEMAP flags an extent. */
+static void test_copy_of_a_relocation(void **state)
+{
+	static const struct extent_ref copy[] = { SELF(0), { 258, 0, RELOCATION } };
+	static const struct extent_ref shared[] = { SELF(0),
+						    { 301, 0, 256 },
+						    { 258, 0, RELOCATION } };
+	static const struct extent_owner expected[] = { { 256, 301, 1, KIB(8) } };
+
+	(void)state;
+	add(MIB(1), KIB(4), true);
+	add(MIB(2), KIB(8), true);
+	expect_refs(MIB(1), copy, ARRAY_SIZE(copy));
+	expect_refs(MIB(2), shared, ARRAY_SIZE(shared));
+	assert_int_equal(resolve(), 0);
+	assert_owners(expected, 1);
+	assert_int_equal(extent_owners_doubtful_count(owners), 1);
+	assert_int_equal(disagreement_count, 0);
+}
+
+static void test_no_doubt(void **state)
+{
+	static const struct extent_ref refs[] = { SELF(0), { 301, 0, 256 } };
+
+	(void)state;
+	add(MIB(1), KIB(4), true);
+	add(MIB(2), KIB(4), false);
+	expect_refs(MIB(1), refs, 2);
+	expect_refs(MIB(2), refs, 1);
+	assert_int_equal(resolve(), 0);
+	assert_int_equal(extent_owners_doubtful_count(owners), 0);
+}
+
+/* The flag of the other ones can have come and gone with a copy. */
+static void test_doubtful_flags(void **state)
+{
+	static const struct extent_ref refs[] = { SELF(0), SELF(KIB(8)) };
+
+	(void)state;
+	add(MIB(1), KIB(4), true);
+	add(MIB(2), KIB(4), true);
+	add(MIB(3), KIB(4), false);
+	expect_refs(MIB(1), refs, 1);
+	expect_refs(MIB(2), refs, 2);
+	expect_refs(MIB(3), refs, 2);
+	assert_int_equal(resolve(), 0);
+	assert_int_equal(extent_owners_doubtful_count(owners), 2);
+}
+
 static void test_extent_that_is_gone(void **state)
 {
 	static const struct extent_ref refs[] = { SELF(0), { 301, 0, 256 } };
@@ -335,6 +405,10 @@ int main(void)
 		OWNERS_TEST(test_two_own_references_without_the_flag),
 		OWNERS_TEST(test_flagged_without_other_owners),
 		OWNERS_TEST(test_other_owners_without_the_flag),
+		OWNERS_TEST(test_no_reference_of_the_file),
+		OWNERS_TEST(test_copy_of_a_relocation),
+		OWNERS_TEST(test_no_doubt),
+		OWNERS_TEST(test_doubtful_flags),
 		OWNERS_TEST(test_extent_that_is_gone),
 		OWNERS_TEST(test_errors_end_it),
 		OWNERS_TEST(test_incomplete_list),

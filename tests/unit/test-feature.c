@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "probe/feature.h"
+#include "sys/cleanup.h"
 #include "test.h"
 
 /* A copy of its own size lets a sanitizer see a read beyond it. */

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "kernel-answers.h"
 #include "sharing/fiemap-timing.h"
+#include "sys/clock.h"
 #include "test.h"
 
 /* What the clock shows at each look; the program is linked with -Wl,--wrap=clock_gettime. */

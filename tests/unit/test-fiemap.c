@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "fs/fiemap.h"
 #include "kernel-answers.h"
+#include "sys/cleanup.h"
 #include "test.h"
 
 #define LAST FIEMAP_EXTENT_LAST
@@ -317,7 +317,10 @@ static void test_extent_that_overflows(void **state)
 		EXTENT(KIB(4), MIB(1), UINT64_MAX - KIB(4) + 1, LAST),
 	};
 	static const struct fiemap_extent longest[] = {
-		EXTENT(KIB(4), MIB(1), UINT64_MAX - KIB(4), LAST),
+		EXTENT(KIB(4), MIB(1), INT64_MAX - MIB(1), LAST),
+	};
+	static const struct fiemap_extent beyond[] = {
+		EXTENT(KIB(4), MIB(1), INT64_MAX - MIB(1) + 1, LAST),
 	};
 
 	(void)state;
@@ -327,7 +330,12 @@ static void test_extent_that_overflows(void **state)
 
 	expect_whole(longest, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
-	assert_next(KIB(4), MIB(1), UINT64_MAX - KIB(4), LAST);
+	assert_next(KIB(4), MIB(1), INT64_MAX - MIB(1), LAST);
+
+	/* data has no address there */
+	expect_whole(beyond, 1, 0);
+	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
+	assert_ends_with(-EPROTO);
 }
 
 static void test_empty_extents_are_left_out(void **state)

@@ -155,6 +155,34 @@ static void test_parse_inline(void **state)
 	assert_int_equal(extent.length, 2048);
 }
 
+/* What an image can say that somebody made. */
+static void test_parse_nonsense(void **state)
+{
+	const struct btrfs_file_extent_item good = regular(MIB(5), KIB(4), KIB(8));
+	struct btrfs_file_extent_item raw[7];
+	struct file_extent extent;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(raw); i++) {
+		raw[i] = good;
+		raw[i].disk_num_bytes = htole64(KIB(12));
+	}
+	raw[0].disk_num_bytes = htole64(MIB(256) + KIB(4));
+	raw[1].num_bytes = htole64(KIB(12));
+	raw[2].offset = htole64(KIB(8));
+	raw[3].offset = htole64(UINT64_MAX - KIB(4));
+	raw[4].generation = htole64(LEAF_GENERATION + 1);
+	raw[5].compression = 1;
+	raw[5].ram_bytes = htole64(KIB(8));
+	raw[6].compression = 1;
+	raw[6].ram_bytes = htole64(MIB(256) + KIB(4));
+	for (size_t i = 0; i < ARRAY_SIZE(raw); i++) {
+		const struct tree_item item = item_at(0, &raw[i]);
+
+		assert_int_equal(file_extent_parse(&item, &extent), -EPROTO);
+	}
+}
+
 static void test_parse_unknown_type(void **state)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(8));
@@ -403,6 +431,7 @@ int main(void)
 		cmocka_unit_test(test_parse_encoded),
 		cmocka_unit_test(test_parse_hole),
 		cmocka_unit_test(test_parse_inline),
+		cmocka_unit_test(test_parse_nonsense),
 		cmocka_unit_test(test_parse_unknown_type),
 		cmocka_unit_test(test_parse_truncated),
 		cmocka_unit_test(test_parse_overflow),

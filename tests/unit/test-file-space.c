@@ -20,13 +20,10 @@
 static struct space_reader *reader;
 static struct disk_extent extents[8];
 static size_t extent_count;
-static struct item_run runs[8];
-static size_t run_count;
 
 static int setup(void **state)
 {
 	extent_count = 0;
-	run_count = 0;
 	return ioctl_mock_setup(state) || space_reader_new(&reader);
 }
 
@@ -43,16 +40,6 @@ static int take_extent(void *data, const struct disk_extent *extent)
 	extents[extent_count++] = *extent;
 	return 0;
 }
-
-static int take_run(void *data, const struct item_run *run)
-{
-	assert_ptr_equal(data, &reader);
-	assert_true(run_count < ARRAY_SIZE(runs));
-	runs[run_count++] = *run;
-	return 0;
-}
-
-static const struct space_ops ops = { .extent = take_extent, .run = take_run };
 
 static struct btrfs_file_extent_item extent_of(uint8_t type, uint64_t bytenr, uint64_t disk_bytes,
 					       uint64_t length)
@@ -76,17 +63,18 @@ static void expect_items(uint64_t tree, struct tree_key min, const struct tree_i
 			 uint32_t count)
 {
 	const struct tree_key max = tree ? (struct tree_key){ UINT64_MAX, 255, UINT64_MAX } :
-					   (struct tree_key){ INODE, 255, UINT64_MAX };
+					   (struct tree_key){ INODE, BTRFS_EXTENT_DATA_KEY,
+							      UINT64_MAX };
 
 	expect_batch(&(struct batch_key){ tree, min, max, UINT32_MAX, ROOM }, items, count, 0);
 }
 
-static const struct tree_key start = { INODE, 0, 0 };
+static const struct tree_key start = { INODE, BTRFS_EXTENT_DATA_KEY, 0 };
 
-/* All items of the file, in leaves of two generations. */
-static void expect_file(uint64_t inode_flags, uint64_t tree)
+/* The items of the file; a whole tree also has its inode. */
+static void expect_file(uint64_t tree)
 {
-	const struct btrfs_inode_item inode = { .flags = htole64(inode_flags) };
+	const struct btrfs_inode_item inode = { 0 };
 	const struct btrfs_file_extent_item pieces[] = {
 		extent_of(BTRFS_FILE_EXTENT_REG, MIB(8), KIB(512), KIB(100)),
 		extent_of(BTRFS_FILE_EXTENT_REG, MIB(4), KIB(64), KIB(64)),
@@ -95,6 +83,7 @@ static void expect_file(uint64_t inode_flags, uint64_t tree)
 		extent_of(BTRFS_FILE_EXTENT_PREALLOC, MIB(16), KIB(128), KIB(128)),
 	};
 	struct tree_item items[1 + ARRAY_SIZE(pieces)];
+	size_t first = tree ? 0 : 1;
 	uint64_t offset = 0;
 
 	items[0] = item_of(&inode, sizeof(inode), BTRFS_INODE_ITEM_KEY, 0, 5);
@@ -103,7 +92,8 @@ static void expect_file(uint64_t inode_flags, uint64_t tree)
 				       i < 2 ? 5 : 9);
 		offset += le64toh(pieces[i].num_bytes);
 	}
-	expect_items(tree, tree ? (struct tree_key){ 0 } : start, items, ARRAY_SIZE(items));
+	expect_items(tree, tree ? (struct tree_key){ 0 } : start, items + first,
+		     ARRAY_SIZE(items) - first);
 	expect_items(tree, (struct tree_key){ INODE, BTRFS_EXTENT_DATA_KEY, offset - KIB(128) + 1 },
 		     NULL, 0);
 }
@@ -112,84 +102,41 @@ static void read_file(struct byte_range range, uint64_t disk_bytes, uint64_t inl
 {
 	uint64_t disk, in_tree;
 
-	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, range, &ops, &reader, &disk,
+	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, range, take_extent, &reader, &disk,
 					 &in_tree),
 			 0);
 	assert_int_equal(disk, disk_bytes);
 	assert_int_equal(in_tree, inline_bytes);
 }
 
-static void assert_extent(size_t i, uint64_t bytenr, uint64_t disk_bytes, bool has_checksums)
+static void assert_extent(size_t i, uint64_t bytenr, uint64_t disk_bytes)
 {
 	assert_true(i < extent_count);
 	assert_int_equal(extents[i].bytenr, bytenr);
 	assert_int_equal(extents[i].disk_bytes, disk_bytes);
-	assert_int_equal(extents[i].has_checksums, has_checksums);
 }
 
 static void test_each_extent_of_a_file_once(void **state)
 {
 	(void)state;
-	expect_file(0, 0);
+	expect_file(0);
 	read_file(WHOLE_FILE, KIB(512 + 64 + 128), 0);
 	assert_int_equal(extent_count, 3);
-	assert_extent(0, MIB(4), KIB(64), true);
-	assert_extent(1, MIB(8), KIB(512), true);
-	assert_extent(2, MIB(16), KIB(128), false);
-}
-
-static void test_nothing_has_checksums_without_them(void **state)
-{
-	(void)state;
-	expect_file(BTRFS_INODE_NODATASUM, 0);
-	read_file(WHOLE_FILE, KIB(512 + 64 + 128), 0);
-	assert_extent(0, MIB(4), KIB(64), false);
-	assert_extent(1, MIB(8), KIB(512), false);
+	assert_extent(0, MIB(4), KIB(64));
+	assert_extent(1, MIB(8), KIB(512));
+	assert_extent(2, MIB(16), KIB(128));
 }
 
 static void test_a_range_has_whole_extents(void **state)
 {
 	(void)state;
 	/* the last byte of the first piece, and the first one of the second */
-	expect_file(0, 0);
+	expect_file(0);
 	read_file((struct byte_range){ KIB(100) - 1, 2 }, KIB(512 + 64), 0);
-	expect_file(0, 0);
+	expect_file(0);
 	read_file((struct byte_range){ KIB(100), KIB(64) }, KIB(64), 0);
-	expect_file(0, 0);
+	expect_file(0);
 	read_file((struct byte_range){ KIB(364), KIB(1000) }, 0, 0);
-}
-
-static void test_runs_are_of_one_generation(void **state)
-{
-	const uint64_t extent = 25 + sizeof(struct btrfs_file_extent_item);
-
-	(void)state;
-	expect_file(0, 0);
-	read_file(WHOLE_FILE, KIB(512 + 64 + 128), 0);
-	assert_int_equal(run_count, 2);
-	assert_int_equal(runs[0].generation, 5);
-	assert_int_equal(runs[0].first.type, BTRFS_INODE_ITEM_KEY);
-	assert_int_equal(runs[0].bytes, 25 + sizeof(struct btrfs_inode_item) + 2 * extent);
-	assert_int_equal(runs[1].generation, 9);
-	assert_int_equal(runs[1].first.offset, KIB(164));
-	assert_int_equal(runs[1].bytes, 3 * extent);
-}
-
-static void test_a_run_is_no_longer_than_a_leaf(void **state)
-{
-	static const char large[10000];
-	const struct tree_item items[] = {
-		item_of(large, sizeof(large), BTRFS_XATTR_ITEM_KEY, 1, 5),
-		item_of(large, sizeof(large), BTRFS_XATTR_ITEM_KEY, 2, 5),
-	};
-
-	(void)state;
-	expect_items(0, start, items, 2);
-	expect_items(0, (struct tree_key){ INODE, BTRFS_XATTR_ITEM_KEY, 3 }, NULL, 0);
-	read_file(WHOLE_FILE, 0, 0);
-	assert_int_equal(run_count, 2);
-	assert_int_equal(runs[1].first.offset, 2);
-	assert_int_equal(runs[1].bytes, 25 + sizeof(large));
 }
 
 static void test_inline_data_counts_as_stored(void **state)
@@ -207,29 +154,12 @@ static void test_inline_data_counts_as_stored(void **state)
 static void test_a_whole_subvolume(void **state)
 {
 	(void)state;
-	expect_file(0, 257);
-	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, &ops, &reader), 0);
+	expect_file(257);
+	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, take_extent, &reader), 0);
 	/* as they come: who takes them sorts them */
 	assert_int_equal(extent_count, 4);
-	assert_extent(0, MIB(8), KIB(512), true);
-	assert_extent(3, MIB(16), KIB(128), false);
-	assert_int_equal(run_count, 2);
-}
-
-static void test_only_old_leaves_are_looked_up(void **state)
-{
-	static const struct family_member snapshot = { .subvolid = 258 };
-	const struct family_member member = { .subvolid = 257, .last_snapshot = 10 };
-	const struct relatives relatives = { 1, { &snapshot } };
-	struct item_run run = { { INODE, BTRFS_INODE_ITEM_KEY, 0 }, 11, 100 };
-	const struct tree_item same = { INODE, BTRFS_INODE_ITEM_KEY, 0, 10, "data", 4 };
-
-	(void)state;
-	assert_int_equal(space_reader_run_is_shared(reader, MOCK_FD, &member, &relatives, &run), 0);
-	assert_int_equal(space_reader_run_is_shared(reader, MOCK_FD, NULL, &relatives, &run), 0);
-	run.generation = 10;
-	expect_batch(&(struct batch_key){ 258, run.first, run.first, 1, 4096 }, &same, 1, 0);
-	assert_int_equal(space_reader_run_is_shared(reader, MOCK_FD, &member, &relatives, &run), 1);
+	assert_extent(0, MIB(8), KIB(512));
+	assert_extent(3, MIB(16), KIB(128));
 }
 
 static void test_failures(void **state)
@@ -238,14 +168,16 @@ static void test_failures(void **state)
 	uint64_t disk, in_tree;
 
 	(void)state;
-	expect_batch(&(struct batch_key){ 0, start, { INODE, 255, UINT64_MAX }, UINT32_MAX, ROOM },
-		     NULL, 0, EPERM);
-	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, WHOLE_FILE, &ops, &reader, &disk,
-					 &in_tree),
+	expect_batch(
+		&(struct batch_key){
+			0, start, { INODE, BTRFS_EXTENT_DATA_KEY, UINT64_MAX }, UINT32_MAX, ROOM },
+		NULL, 0, EPERM);
+	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, WHOLE_FILE, take_extent, &reader,
+					 &disk, &in_tree),
 			 -EPERM);
 	expect_items(0, start, &broken, 1);
-	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, WHOLE_FILE, &ops, &reader, &disk,
-					 &in_tree),
+	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, WHOLE_FILE, take_extent, &reader,
+					 &disk, &in_tree),
 			 -EPROTO);
 }
 
@@ -255,13 +187,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		READER_TEST(test_each_extent_of_a_file_once),
-		READER_TEST(test_nothing_has_checksums_without_them),
 		READER_TEST(test_a_range_has_whole_extents),
-		READER_TEST(test_runs_are_of_one_generation),
-		READER_TEST(test_a_run_is_no_longer_than_a_leaf),
 		READER_TEST(test_inline_data_counts_as_stored),
 		READER_TEST(test_a_whole_subvolume),
-		READER_TEST(test_only_old_leaves_are_looked_up),
 		READER_TEST(test_failures),
 	};
 

@@ -95,11 +95,17 @@ static int teardown(void **state)
 	return access(root, F_OK) == 0 ? -1 : 0;
 }
 
+static struct path_store store;
+
 static struct file_walk *start(void)
 {
 	static char path[64];
 	static char *const paths[] = { path, NULL };
-	const struct file_walk_options options = { .paths = paths, .recursive = true };
+	const struct file_walk_options options = {
+		.store = &store,
+		.paths = paths,
+		.recursive = true,
+	};
 	struct file_walk *walk;
 
 	snprintf(path, sizeof(path), "%s/tree", root);
@@ -128,8 +134,8 @@ static struct found walk_tree(void)
 			continue;
 		}
 		assert_int_equal(file.error, 0);
-		result = strcmp(file.path + file.name_offset, "file") ? &found.below : &found.file;
-		assert_null(strstr(file.path, "outside"));
+		result = strcmp(file.name, "file") ? &found.below : &found.file;
+		assert_string_not_equal(path_node_name(file.directory), "outside");
 		fd = file_walk_open(walk, &file, &status);
 		*result = fd < 0 ? fd : 0;
 		if (fd >= 0)
@@ -146,7 +152,7 @@ static void bind(const char *what, const char *where)
 }
 
 /*
- * Neither a file nor a directory that is a mount point belongs to it, whoever else can write. Those of
+ * Neither a file nor a directory that is a mount point belongs to it, even if other users can write. Those of
  * the same file system are told.
  */
 static void check_mounts(mode_t mode)

@@ -17,14 +17,16 @@
 #include <linux/openat2.h>
 
 #include "../large-file.h"
-#include "base/cleanup.h"
 #include "fs/file-walk.h"
+#include "sys/cleanup.h"
 #include "test.h"
 
 /* the mode of a directory whose files others can exchange */
 #define OTHERS_WRITE 0730
 
 static char root[32];
+static struct path_store store;
+static struct path_text text;
 
 /* What the kernel has not got, or forbids: 0, or an errno of openat2(). */
 static int openat2_error;
@@ -125,12 +127,25 @@ static int teardown(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		remove(in_root(names[i]));
-	return access(root, F_OK) == 0 ? -1 : 0;
+	path_text_free(&text);
+	return access(root, F_OK) == 0 || store.size ? -1 : 0;
+}
+
+static const char *path_of(const struct found_file *file)
+{
+	const char *path = path_text_of(&text, file->directory, file->name);
+
+	assert_non_null(path);
+	return path;
 }
 
 static struct file_walk *start(char *const *paths, bool recursive)
 {
-	const struct file_walk_options options = { .paths = paths, .recursive = recursive };
+	const struct file_walk_options options = {
+		.store = &store,
+		.paths = paths,
+		.recursive = recursive,
+	};
 	struct file_walk *walk;
 
 	assert_int_equal(file_walk_new(&walk, &options), 0);
@@ -142,7 +157,7 @@ static void assert_named(struct file_walk *walk, const char *path, int error)
 	struct found_file file;
 
 	assert_int_equal(file_walk_next(walk, &file), 1);
-	assert_string_equal(file.path, path);
+	assert_string_equal(path_of(&file), path);
 	assert_true(file.named);
 	assert_int_equal(file.error, error);
 }
@@ -173,7 +188,7 @@ static void assert_found(struct file_walk *walk, const char *const *expected, si
 		assert_false(file.named);
 		assert_int_equal(file.type, S_IFREG);
 		assert_true(found_count < ARRAY_SIZE(found));
-		found[found_count++] = strdup(file.path + strlen(root) + 1);
+		found[found_count++] = strdup(path_of(&file) + strlen(root) + 1);
 	}
 	assert_int_equal(ret, 0);
 	assert_int_equal(found_count, count);
@@ -281,6 +296,25 @@ static void test_recursive_with_a_named_file(void **state)
 	assert_end(walk);
 }
 
+/* What leads to a file counts, and not how often it was found. */
+static void test_arguments(void **state)
+{
+	char *const paths[] = { in_root("a"), in_root("missing"), root, NULL };
+	struct file_walk *walk = start(paths, true);
+	size_t counts[3] = { 0 };
+	struct found_file file;
+
+	(void)state;
+	while (file_walk_next(walk, &file) > 0) {
+		assert_in_range(file.argument, 0, 2);
+		counts[file.argument]++;
+	}
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[1], 1);
+	assert_in_range(counts[2], 2, SIZE_MAX);
+	file_walk_free(walk);
+}
+
 static FILE *list_of(const char *bytes, size_t size)
 {
 	FILE *list = tmpfile();
@@ -293,7 +327,11 @@ static FILE *list_of(const char *bytes, size_t size)
 
 static struct file_walk *start_list(FILE *list, bool recursive)
 {
-	const struct file_walk_options options = { .list = list, .recursive = recursive };
+	const struct file_walk_options options = {
+		.store = &store,
+		.list = list,
+		.recursive = recursive,
+	};
 	struct file_walk *walk;
 
 	assert_int_equal(file_walk_new(&walk, &options), 0);
@@ -379,13 +417,11 @@ static void test_free_in_the_middle(void **state)
 static struct found_file find(struct file_walk *walk, const char *name)
 {
 	struct found_file file, kept;
-	const char *last;
 
 	do {
 		assert_int_equal(file_walk_next(walk, &file), 1);
-		last = strrchr(file.path, '/') + 1;
-	} while (strcmp(last, name) != 0);
-	assert_int_equal(found_file_keep(&file, &kept), 0);
+	} while (strcmp(strrchr(path_of(&file), '/') + 1, name) != 0);
+	assert_int_equal(found_file_keep(walk, &file, &kept), 0);
 	return kept;
 }
 
@@ -485,7 +521,7 @@ static bool is_opened_at_once(struct file_walk *walk, const char *name)
 	struct found_file file = find(walk, name);
 
 	opened_at_once = false;
-	assert_opens(walk, &file, inode_of(file.path + strlen(root) + 1));
+	assert_opens(walk, &file, inode_of(path_of(&file) + strlen(root) + 1));
 	found_file_drop(&file);
 	return opened_at_once;
 }
@@ -593,8 +629,8 @@ static void test_open_named_without_proc(void **state)
 }
 
 /*
- * A directory that is gone, or something else, by the time that it is entered. Beside it there is
- * but one, entered before it: by the file in that one both names were read.
+ * A directory that is gone or replaced when it is entered. Its parent has one other directory, which is
+ * entered first: the file in that one shows that both names were read.
  */
 static void check_vanished_directory(void (*replace_directory)(const char *name))
 {
@@ -615,7 +651,7 @@ static void check_vanished_directory(void (*replace_directory)(const char *name)
 			assert_int_equal(file.error, -ENOENT);
 			vanished++;
 		} else if (!found++) {
-			replace_directory(strstr(file.path, "pair/0/") ? "pair/1" : "pair/0");
+			replace_directory(strstr(path_of(&file), "pair/0/") ? "pair/1" : "pair/0");
 		}
 	}
 	assert_int_equal(ret, 0);
@@ -673,7 +709,7 @@ static void test_keep(void **state)
 	struct found_file first = find(walk, "d"), second, next;
 
 	(void)state;
-	assert_int_equal(found_file_keep(&first, &second), 0);
+	assert_int_equal(found_file_keep(walk, &first, &second), 0);
 	assert_int_equal(file_walk_next(walk, &next), 0);
 	found_file_drop(&first);
 	assert_opens(walk, &second, inode_of("dir/sub/d"));
@@ -695,6 +731,7 @@ int main(void)
 		WALK_TEST(test_recursive_empty_directory),
 		WALK_TEST(test_recursive_through_a_named_link),
 		WALK_TEST(test_recursive_with_a_named_file),
+		WALK_TEST(test_arguments),
 		WALK_TEST(test_list),
 		WALK_TEST(test_list_with_directories),
 		WALK_TEST(test_empty_list),

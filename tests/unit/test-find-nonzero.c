@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/find-nonzero.h"
+#include "seek/seek-iter.h"
 #include "test.h"
 
 #define FD 1000

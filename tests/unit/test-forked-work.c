@@ -3,14 +3,15 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/forked-work.h"
+#include "sys/cleanup.h"
+#include "sys/clock.h"
+#include "sys/forked-work.h"
 #include "test.h"
 
 #define LONG_TIME (60 * NANOSECONDS_PER_SECOND)

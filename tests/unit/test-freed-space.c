@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
@@ -19,11 +20,10 @@ static struct named_set *set;
 
 static int setup(void **state)
 {
-	if (ioctl_mock_setup(state) || named_set_new(&set, true, true))
+	if (ioctl_mock_setup(state) || named_set_new(&set, true, true, 0))
 		return -1;
 	set->filesystems = calloc(1, sizeof(*set->filesystems));
 	set->filesystems[0].fd = MOCK_FD;
-	set->filesystems[0].checksums = (struct checksum_format){ .sector_size = 4096, .size = 4 };
 	set->filesystem_count = 1;
 	return 0;
 }
@@ -56,18 +56,17 @@ static void add_inode(uint64_t inode, uint32_t link_count)
 	record_sort_add(set->inodes, &(struct named_inode){
 					     .subvolid = SUBVOLID,
 					     .inode = inode,
-					     .item_bytes = 800,
 					     .link_count = link_count,
 				     });
 }
 
-static void add_name(uint64_t inode, uint64_t parent, uint64_t hash)
+static void add_name(uint64_t inode, uint64_t parent, char name)
 {
 	record_sort_add(set->inodes, &(struct named_inode){
 					     .subvolid = SUBVOLID,
 					     .inode = inode,
 					     .parent = parent,
-					     .name_hash = hash,
+					     .name_hash = named_set_name_hash(&name, 1),
 				     });
 }
 
@@ -82,18 +81,22 @@ static void expect_no_profile(void)
 	ioctl_mock_expect(&(struct ioctl_call){ .request = BTRFS_IOC_SPACE_INFO, .error = ENOTTY });
 }
 
+/* What judge() found. */
+static struct freed_space found;
+
 static void judge(uint64_t disk, uint64_t freed, uint64_t kept)
 {
 	struct freed_space space;
 	char *failed_in;
 
 	expect_no_profile();
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
 	assert_null(failed_in);
 	assert_int_equal(space.disk_bytes, disk);
 	assert_int_equal(space.freed_bytes, freed);
 	assert_int_equal(space.kept_bytes, kept);
 	assert_false(space.has_raw_bytes);
+	found = space;
 }
 
 static void test_all_who_refer_to_it_are_in_the_set(void **state)
@@ -163,7 +166,7 @@ static void test_addresses_are_of_one_filesystem(void **state)
 	add_inode(300, 1);
 	expect_refs(MIB(4), &ref, 1);
 	expect_refs(MIB(4), &ref, 1);
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
 	assert_int_equal(space.freed_bytes, 100);
 	assert_int_equal(space.kept_bytes, 1000);
 	assert_false(space.has_raw_bytes);
@@ -187,6 +190,45 @@ static void test_an_extent_is_kept_once(void **state)
 	judge(1100, 1000, 100);
 }
 
+/* The names that an inode has in the end: one letter each, in directory 257, and others in 258. */
+static void expect_names(uint64_t inode, const char *names, const char *others, bool all_found)
+{
+	struct __attribute__((packed)) {
+		struct btrfs_inode_ref ref;
+		char name;
+	} refs[2][4] = { 0 };
+	const char *const texts[] = { names, others };
+	struct tree_item items[2];
+	struct batch_key key = {
+		.tree = SUBVOLID,
+		.min = { inode, BTRFS_INODE_REF_KEY, 0 },
+		.max = { inode, BTRFS_INODE_EXTREF_KEY, UINT64_MAX },
+		.most = UINT32_MAX,
+		.room = 64 * 1024,
+	};
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		for (size_t j = 0; texts[i][j]; j++) {
+			refs[i][j].ref.name_len = htole16(1);
+			refs[i][j].name = texts[i][j];
+		}
+		if (*texts[i])
+			items[count++] = (struct tree_item){
+				.objectid = inode,
+				.type = BTRFS_INODE_REF_KEY,
+				.offset = 257 + i,
+				.data = refs[i],
+				.size = strlen(texts[i]) * sizeof(refs[i][0]),
+			};
+	}
+	expect_batch(&key, items, count, 0);
+	if (!all_found)
+		return;
+	key.min.offset = items[count - 1].offset + 1;
+	expect_batch(&key, NULL, 0, 0);
+}
+
 static void test_an_inode_goes_with_all_of_its_names(void **state)
 {
 	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 301, 0, SUBVOLID } };
@@ -197,12 +239,34 @@ static void test_an_inode_goes_with_all_of_its_names(void **state)
 	add_inode(300, 2);
 	add_inode(301, 2);
 	/* one name given twice, and two of one directory */
-	add_name(300, 257, 1);
-	add_name(300, 257, 1);
-	add_name(301, 257, 1);
-	add_name(301, 257, 2);
+	add_name(300, 257, 'a');
+	add_name(300, 257, 'a');
+	add_name(301, 257, 'a');
+	add_name(301, 257, 'b');
 	expect_refs(MIB(4), &refs[0], 1);
 	expect_refs(MIB(8), &refs[1], 1);
+	expect_names(301, "ab", "", true);
+	judge(1100, 1000, 100);
+}
+
+/* A name that was moved during the walk can be found twice. */
+static void test_names_that_are_no_longer_there(void **state)
+{
+	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 301, 0, SUBVOLID } };
+
+	(void)state;
+	add_extent(MIB(4), 100);
+	add_extent(MIB(8), 1000);
+	for (uint64_t inode = 300; inode < 302; inode++) {
+		add_inode(inode, 2);
+		add_name(inode, 257, 'a');
+		add_name(inode, 258, 'a');
+		add_name(inode, 258, 'b');
+	}
+	expect_refs(MIB(4), &refs[0], 1);
+	expect_refs(MIB(8), &refs[1], 1);
+	expect_names(300, "b", "a", false);
+	expect_names(301, "a", "b", true);
 	judge(1100, 1000, 100);
 }
 
@@ -212,6 +276,26 @@ static void test_an_extent_that_is_gone(void **state)
 	add_extent(MIB(4), 100);
 	expect_logical_ino(MIB(4), FIRST_SIZE, NULL, 0, 0, 0, ENOENT);
 	judge(100, 0, 0);
+	assert_int_equal(found.moved_count, 1);
+}
+
+static void test_extents_that_are_being_moved(void **state)
+{
+	const struct extent_ref refs[] = {
+		{ 300, 0, SUBVOLID },
+		{ 257, 0, BTRFS_DATA_RELOC_TREE_OBJECTID },
+	};
+
+	(void)state;
+	add_extent(MIB(4), 100);
+	add_extent(MIB(8), 1000);
+	add_extent(MIB(12), 10000);
+	add_inode(300, 1);
+	expect_refs(MIB(4), refs, 2);
+	expect_refs(MIB(8), NULL, 0);
+	expect_refs(MIB(12), refs, 1);
+	judge(11100, 10000, 0);
+	assert_int_equal(found.moved_count, 2);
 }
 
 static void test_a_cut_list_keeps_it(void **state)
@@ -226,65 +310,10 @@ static void test_a_cut_list_keeps_it(void **state)
 	expect_logical_ino(MIB(4), FIRST_SIZE, &ref, 1, LARGEST_SIZE, 5, 0);
 	expect_logical_ino(MIB(4), LARGEST_SIZE, &ref, 1, 24, 1, 0);
 	expect_no_profile();
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
 	assert_int_equal(space.freed_bytes, 0);
 	assert_int_equal(space.kept_bytes, 100);
 	assert_int_equal(space.incomplete_count, 1);
-}
-
-static void test_metadata(void **state)
-{
-	const struct extent_ref ref = { 300, 0, SUBVOLID };
-	const struct named_extent with_checksums = {
-		.bytenr = MIB(4),
-		.disk_bytes = MIB(1),
-		.has_checksums = 1,
-	};
-	struct freed_space space;
-	char *failed_in;
-
-	(void)state;
-	record_sort_add(set->extents, &with_checksums);
-	add_inode(300, 1);
-	/* with a name elsewhere */
-	add_inode(301, 2);
-	add_name(301, 257, 1);
-	expect_refs(MIB(4), &ref, 1);
-	expect_no_profile();
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
-	/* of no file: the rest of a subvolume */
-	assert_int_equal(space.disk_bytes, 0);
-	assert_int_equal(space.freed_bytes, MIB(1));
-	/* 256 checksums, and at 80% an item of the extent tree and those of one inode */
-	assert_int_equal(space.freed_metadata_bytes, 256 * 4 + (800 + 78) * 100 / 80);
-}
-
-/* sha256, and blocks of 64 KiB */
-static void test_metadata_with_large_checksums(void **state)
-{
-	const struct extent_ref ref = { 300, 0, SUBVOLID }, other = { 301, 0, SUBVOLID };
-	struct named_extent with_checksums = {
-		.bytenr = MIB(4),
-		.disk_bytes = MIB(1),
-		.has_checksums = 1,
-	};
-	struct freed_space space;
-	char *failed_in;
-
-	(void)state;
-	set->filesystems[0].checksums = (struct checksum_format){ .sector_size = 65536,
-								  .size = 32 };
-	record_sort_add(set->extents, &with_checksums);
-	with_checksums.bytenr = MIB(8);
-	record_sort_add(set->extents, &with_checksums);
-	add_inode(300, 1);
-	expect_refs(MIB(4), &ref, 1);
-	/* it is kept, with its checksums */
-	expect_refs(MIB(8), &other, 1);
-	expect_no_profile();
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
-	assert_int_equal(space.freed_bytes, MIB(1));
-	assert_int_equal(space.freed_metadata_bytes, 16 * 32 + (800 + 78) * 100 / 80);
 }
 
 static void test_without_judgement_nothing_is_looked_up(void **state)
@@ -297,9 +326,72 @@ static void test_without_judgement_nothing_is_looked_up(void **state)
 	add_extent(MIB(4), 100);
 	add_extent(MIB(8), 1000);
 	add_extent(MIB(4), 100);
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
 	assert_int_equal(space.disk_bytes, 1100);
 	assert_int_equal(space.freed_bytes, 0);
+}
+
+static void add_inode_of(uint32_t argument, uint64_t inode, uint32_t link_count)
+{
+	record_sort_add(set->inodes, &(struct named_inode){
+					     .subvolid = SUBVOLID,
+					     .inode = inode,
+					     .link_count = link_count,
+					     .argument = argument,
+				     });
+}
+
+static void add_name_of(uint32_t argument, uint64_t inode, uint64_t parent)
+{
+	record_sort_add(set->inodes, &(struct named_inode){
+					     .subvolid = SUBVOLID,
+					     .inode = inode,
+					     .parent = parent,
+					     .name_hash = named_set_name_hash("a", 1),
+					     .argument = argument,
+				     });
+}
+
+static void assert_argument(size_t argument, uint64_t alone, uint64_t with_above)
+{
+	assert_int_equal(set->arguments[argument].freed_alone_bytes, alone);
+	assert_int_equal(set->arguments[argument].freed_with_above_bytes, with_above);
+}
+
+/* The first and the last argument that hold an extent decide where it is freed. */
+static void test_arguments(void **state)
+{
+	const struct extent_ref all[] = {
+		{ 300, 0, SUBVOLID },
+		{ 301, 0, SUBVOLID },
+		{ 302, 0, SUBVOLID },
+		{ 303, 0, SUBVOLID },
+	};
+
+	(void)state;
+	set->arguments = calloc(3, sizeof(*set->arguments));
+	set->argument_count = 3;
+	add_inode_of(0, 300, 1);
+	add_inode_of(1, 301, 1);
+	/* both names have to go, and the inode was found by the first one */
+	add_inode_of(0, 302, 2);
+	add_name_of(0, 302, 257);
+	add_name_of(1, 302, 258);
+	add_extent(MIB(1), 1);
+	expect_refs(MIB(1), &all[0], 1);
+	add_extent(MIB(2), 10);
+	expect_refs(MIB(2), &all[0], 2);
+	add_extent(MIB(3), 100);
+	expect_refs(MIB(3), &all[1], 1);
+	add_extent(MIB(4), 1000);
+	expect_refs(MIB(4), &all[2], 1);
+	add_extent(MIB(5), 10000);
+	expect_refs(MIB(5), &all[0], 4);
+	expect_names(302, "a", "a", true);
+	judge(11111, 1111, 10000);
+	assert_argument(0, 1, 1);
+	assert_argument(1, 100, 1111);
+	assert_argument(2, 0, 1111);
 }
 
 static void test_failures(void **state)
@@ -310,21 +402,23 @@ static void test_failures(void **state)
 	(void)state;
 	add_extent(MIB(4), 100);
 	expect_logical_ino(MIB(4), FIRST_SIZE, NULL, 0, 0, 0, EPERM);
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), -EPERM);
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), -EPERM);
 	assert_null(failed_in);
 }
 
 static void test_sizes_that_would_wrap(void **state)
 {
+	const struct extent_ref ref = { 300, 0, SUBVOLID };
 	struct freed_space space;
 	char *failed_in;
 
 	(void)state;
 	add_extent(MIB(4), UINT64_MAX);
 	add_extent(MIB(8), 1);
-	expect_refs(MIB(4), NULL, 0);
-	expect_refs(MIB(8), NULL, 0);
-	assert_int_equal(freed_space_find(set, &ops, NULL, &space, &failed_in), -EPROTO);
+	add_inode(300, 1);
+	expect_refs(MIB(4), &ref, 1);
+	expect_refs(MIB(8), &ref, 1);
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), -EPROTO);
 }
 
 #define SET_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -338,11 +432,12 @@ int main(void)
 		SET_TEST(test_addresses_are_of_one_filesystem),
 		SET_TEST(test_an_extent_is_kept_once),
 		SET_TEST(test_an_inode_goes_with_all_of_its_names),
+		SET_TEST(test_names_that_are_no_longer_there),
 		SET_TEST(test_an_extent_that_is_gone),
+		SET_TEST(test_extents_that_are_being_moved),
 		SET_TEST(test_a_cut_list_keeps_it),
-		SET_TEST(test_metadata),
-		SET_TEST(test_metadata_with_large_checksums),
 		SET_TEST(test_without_judgement_nothing_is_looked_up),
+		SET_TEST(test_arguments),
 		SET_TEST(test_failures),
 		SET_TEST(test_sizes_that_would_wrap),
 	};

@@ -244,6 +244,45 @@ static void test_what_is_not_ours(void **state)
 	assert_int_equal(__real_unlinkat(root_fd, folder.name, AT_REMOVEDIR), 0);
 }
 
+static void test_data(void **state)
+{
+	int first, second;
+
+	(void)state;
+	new_folder();
+	first = fsync_folder_make_data(&folder, FSYNC_DATA_NAME);
+	assert_true(first >= 0);
+	assert_int_equal(fsync_folder_make_data(&folder, FSYNC_DATA_NAME), -EEXIST);
+	assert_int_equal(fsync_folder_replace_data(&folder), -ENOENT);
+	second = fsync_folder_make_data(&folder, FSYNC_NEW_DATA_NAME);
+	assert_true(second >= 0);
+	assert_int_equal(write(second, "new", 3), 3);
+	assert_int_equal(fsync_folder_replace_data(&folder), 0);
+	assert_int_equal(faccessat(folder.fd, FSYNC_NEW_DATA_NAME, F_OK, 0), -1);
+	close(first);
+	close(second);
+	/* as after SIGKILL before the rename */
+	make_file(FSYNC_NEW_DATA_NAME, "newer");
+	expect_removed(5);
+}
+
+static void test_data_that_is_not_ours(void **state)
+{
+	int count;
+
+	(void)state;
+	new_folder();
+	assert_int_equal(mkdirat(folder.fd, FSYNC_DATA_NAME, 0700), 0);
+	assert_int_equal(symlinkat("/etc/passwd", folder.fd, FSYNC_NEW_DATA_NAME), 0);
+	make_file("data.old", "");
+	assert_int_equal(remove_all(&folder, &count), -ENOTEMPTY);
+	assert_int_equal(count, 3);
+	assert_int_equal(__real_unlinkat(folder.fd, FSYNC_DATA_NAME, AT_REMOVEDIR), 0);
+	assert_int_equal(__real_unlinkat(folder.fd, FSYNC_NEW_DATA_NAME, 0), 0);
+	assert_int_equal(__real_unlinkat(folder.fd, "data.old", 0), 0);
+	expect_removed(0);
+}
+
 static void test_what_has_vanished(void **state)
 {
 	(void)state;
@@ -478,6 +517,8 @@ int main(void)
 		TEST(test_failed_mark),
 		TEST(test_removing_again),
 		TEST(test_what_is_not_ours),
+		TEST(test_data),
+		TEST(test_data_that_is_not_ours),
 		TEST(test_what_has_vanished),
 		TEST(test_left),
 		TEST(test_left_without_mark),

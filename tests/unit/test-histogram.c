@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "capture.h"
+#include "sys/cleanup.h"
 #include "test.h"
-#include "ui/histogram.h"
+#include "ui/plot.h"
 
 static struct latency latency;
 
@@ -19,10 +20,11 @@ static int setup(void **state)
 
 static char *print(void)
 {
+	struct output out = { .format = FORMAT_TEXT };
 	int ret;
 
 	capture_begin();
-	ret = histogram_print(&latency, "Calls");
+	ret = histogram_report(&latency, "Calls", &out);
 	if (ret < 0)
 		printf("it fails with %d\n", ret);
 	return capture_end();
@@ -66,7 +68,7 @@ static void test_rows(void **state)
 	assert_non_null(strstr(text, " 16ns          0\n"));
 }
 
-/* One call beside a thousand can be seen. */
+/* One call among a thousand is visible. */
 static void test_shortest_bar(void **state)
 {
 	CLEANUP_FREE char *text = NULL;
@@ -81,15 +83,15 @@ static void test_shortest_bar(void **state)
 
 static char *as_json(const struct latency *calls)
 {
-	struct json_writer json;
+	struct output out = { .format = FORMAT_JSON };
 	char *text;
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
 	assert_non_null(stream);
-	json_begin(&json, stream, JSON_DOCUMENT);
-	histogram_json(calls, &json);
-	json_end(&json);
+	json_begin(&out.json, stream, JSON_DOCUMENT);
+	assert_int_equal(histogram_report(calls, "Calls", &out), 0);
+	json_end(&out.json);
 	assert_int_equal(fclose(stream), 0);
 	return text;
 }

@@ -10,8 +10,8 @@
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
-#include "base/crc32c.h"
 #include "fs/inode-flags.h"
+#include "num/digest.h"
 #include "probe/image-inode-flags.h"
 #include "test.h"
 

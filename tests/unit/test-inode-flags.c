@@ -222,6 +222,28 @@ static void test_parents_errors(void **state)
 	assert_int_equal(flags, 99);
 }
 
+static void expect_setflags(unsigned int file_flags, int error)
+{
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = FS_IOC_SETFLAGS,
+		.expected = &file_flags,
+		.expected_size = sizeof(file_flags),
+		.error = error,
+	});
+}
+
+static void test_set_nocow(void **state)
+{
+	(void)state;
+	expect_setflags(0, 0);
+	expect_setflags(FS_NOCOW_FL, 0);
+	assert_int_equal(inode_flags_set_nocow(MOCK_FD, true), 0);
+	expect_setflags(0, 0);
+	assert_int_equal(inode_flags_set_nocow(MOCK_FD, false), 0);
+	expect_setflags(0, EPERM);
+	assert_int_equal(inode_flags_set_nocow(MOCK_FD, true), -EPERM);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +257,7 @@ int main(void)
 		MOCKED_TEST(test_all_errors),
 		MOCKED_TEST(test_parents),
 		MOCKED_TEST(test_parents_errors),
+		MOCKED_TEST(test_set_nocow),
 	};
 
 	return cmocka_run_group_tests_name("inode-flags", tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 #include <linux/stat.h>
 
-#include "base/inode-identity.h"
+#include "path/inode-identity.h"
 #include "test.h"
 
 /* As Linux before 5.8 */

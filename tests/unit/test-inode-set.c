@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/inode-set.h"
+#include "path/inode-identity.h"
 #include "test.h"
 
 static struct inode_set *set;
@@ -55,6 +55,7 @@ static void test_random(void **state)
 	for (size_t i = 0; i < 20000; i++) {
 		size_t device = rand() % 4, inode = rand() % 1024;
 
+		assert_int_equal(inode_set_contains(set, device, inode), held[device][inode]);
 		assert_int_equal(inode_set_add(set, device, inode), !held[device][inode]);
 		held[device][inode] = true;
 	}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/interrupts.h"
+#include "sys/clock.h"
+#include "sys/interrupts.h"
 #include "test.h"
 
 #define LONG (600 * NANOSECONDS_PER_SECOND)

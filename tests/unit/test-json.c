@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 
 #include <json-c/json.h>
 
-#include "base/cleanup.h"
+#include "sys/cleanup.h"
 #include "test.h"
 #include "ui/json.h"
 #include "ui/standard-files.h"
@@ -358,7 +359,7 @@ static const char *name_at(struct json_object *array, size_t index)
 
 static void test_utf8_names(void **state)
 {
-	char *const names[] = { "a", "b\\x", NULL };
+	const char *const names[] = { "a", "b\\x", NULL };
 	struct json_object *object, *array;
 
 	(void)state;
@@ -375,7 +376,7 @@ static void test_utf8_names(void **state)
 /* One name that is not UTF-8 makes all of them escaped, so that one mark says it of all. */
 static void test_other_names(void **state)
 {
-	char *const names[] = { "a", "\xff", "b\\x", NULL };
+	const char *const names[] = { "a", "\xff", "b\\x", NULL };
 	struct json_object *object, *array;
 
 	(void)state;
@@ -427,7 +428,7 @@ static void test_each_line_is_flushed(void **state)
 	end();
 }
 
-/* What the results of a document are beside. */
+/* The keys next to the results of a document. */
 static void test_results_of_a_document(void **state)
 {
 	(void)state;
@@ -442,6 +443,52 @@ static void test_results_of_a_document(void **state)
 			   "  ],\n"
 			   "  \"total\": 1\n"
 			   "}\n");
+}
+
+static void fail_result_within(unsigned int depth)
+{
+	json_begin_result(&json);
+	for (unsigned int i = 0; i < depth; i++)
+		if (i % 2)
+			json_begin_object(&json, NULL);
+		else
+			json_begin_array(&json, "within");
+	json_fail_result(&json, "why");
+	json_end_result(&json);
+}
+
+static void test_failed_results_of_a_document(void **state)
+{
+	(void)state;
+	json_begin_results(&json, json.stream, JSON_DOCUMENT, "list");
+	for (unsigned int depth = 0; depth < 3; depth++)
+		fail_result_within(depth);
+	json_end_results(&json);
+	assert_text(HEADER ",\n"
+			   "  \"list\": [\n"
+			   "    {\n"
+			   "      \"error\": \"why\"\n"
+			   "    },\n"
+			   "    {\n"
+			   "      \"within\": [],\n"
+			   "      \"error\": \"why\"\n"
+			   "    },\n"
+			   "    {\n"
+			   "      \"within\": [\n"
+			   "        {}\n"
+			   "      ],\n"
+			   "      \"error\": \"why\"\n"
+			   "    }\n"
+			   "  ]\n"
+			   "}\n");
+}
+
+static void test_failed_line(void **state)
+{
+	(void)state;
+	fail_result_within(2);
+	json_end_results(&json);
+	assert_text(LINE ",\"list\":{\"within\":[{}],\"error\":\"why\"}}\n" LINE "}\n");
 }
 
 /* stdio has no errno for what it could not write before. */
@@ -479,6 +526,8 @@ int main(void)
 		LINES_TEST(test_lines),
 		LINES_TEST(test_each_line_is_flushed),
 		LINES_TEST(test_results_of_a_document),
+		LINES_TEST(test_failed_results_of_a_document),
+		LINES_TEST(test_failed_line),
 		cmocka_unit_test(test_errno_of_a_lost_write),
 		JSON_TEST(test_values),
 		JSON_TEST(test_nesting),

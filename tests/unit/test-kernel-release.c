@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "base/kernel-release.h"
+#include "sys/kernel-release.h"
 #include "test.h"
 
 static void test_parse(void **state)

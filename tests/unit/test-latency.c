@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/latency.h"
+#include "num/latency.h"
 #include "test.h"
 
 static struct latency latency;
@@ -179,6 +179,18 @@ static void test_medians(void **state)
 	assert_memory_equal(&figures, &series[0], sizeof(figures));
 }
 
+static void test_calls_for_a_percentile(void **state)
+{
+	(void)state;
+	assert_false(latency_has_percentile(0, 50));
+	assert_false(latency_has_percentile(9, 90));
+	assert_true(latency_has_percentile(10, 90));
+	assert_false(latency_has_percentile(19, 95));
+	assert_true(latency_has_percentile(20, 95));
+	assert_false(latency_has_percentile(99, 99));
+	assert_true(latency_has_percentile(100, 99));
+}
+
 #define LATENCY_TEST(function) cmocka_unit_test_setup(function, setup)
 
 int main(void)
@@ -193,6 +205,7 @@ int main(void)
 		LATENCY_TEST(test_total_does_not_overflow),
 		LATENCY_TEST(test_add),
 		LATENCY_TEST(test_medians),
+		LATENCY_TEST(test_calls_for_a_percentile),
 	};
 
 	return cmocka_run_group_tests_name("latency", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/median.h"
+#include "num/quartiles.h"
 #include "test.h"
 
 static void test_odd_count(void **state)

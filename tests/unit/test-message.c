@@ -4,11 +4,10 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "capture.h"
+#include "sys/cleanup.h"
 #include "test.h"
 #include "ui/message.h"
-#include "ui/quoted-name.h"
 
 /* What was printed before a message stands before it, although it waits in a buffer. */
 static void test_order(void **state)

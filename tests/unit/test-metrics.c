@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "sys/cleanup.h"
 #include "test.h"
 #include "ui/metrics.h"
 
@@ -140,6 +140,22 @@ static void test_prometheus(void **state)
 				   "x_kernel_info{path=\"a\"} 1\n");
 }
 
+static void test_performance_data(void **state)
+{
+	const struct metric_label odd[] = { { "path", "it's \"=\" |\n" }, { NULL, NULL } };
+	const struct latency latency = { 0 };
+
+	(void)state;
+	add_some();
+	metrics_add(metrics, &size_metric, odd, 7);
+	metrics_add_histogram(metrics, &histogram_metric, NULL, &latency);
+	expect(METRICS_NAGIOS, " 'x_size_bytes{path:a}'=4096B;;;0;"
+			       " 'x_size_bytes{path:b,kind:log}'=0B;;;0;"
+			       " 'x_size_bytes{path:its : x0a}'=7B;;;0;"
+			       " 'x_calls_total'=18446744073709551615c;;;0;"
+			       " 'x_wait_seconds'=1.500000007s;;;0;");
+}
+
 static void test_labels(void **state)
 {
 	const struct metric_label odd[] = { { "path", "q\" b\\ n\n \xff \xe2\x80\xae" },
@@ -158,6 +174,20 @@ static void test_labels(void **state)
 	       " \\\\xff \\\\xe2\\\\x80\\\\xae\"} 1\n"
 	       "x_size_bytes{check=\"mail \\\"1\\\"\"} 2\n"
 	       "x_size_bytes 3\n");
+}
+
+static void test_labels_without_value(void **state)
+{
+	const struct metric_label alone[] = { { "path", NULL }, { NULL, NULL } };
+	const struct metric_label some[] = { { "path", NULL }, { "kind", "log" }, { NULL, NULL } };
+
+	(void)state;
+	metrics_add(metrics, &size_metric, alone, 1);
+	metrics_add(metrics, &size_metric, some, 2);
+	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
+				   "# TYPE x_size_bytes gauge\n"
+				   "x_size_bytes 1\n"
+				   "x_size_bytes{kind=\"log\"} 2\n");
 }
 
 /* The value of the bucket up to BOUND, which has to be there once. */
@@ -287,9 +317,12 @@ static void test_pack(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nothing), TEST(test_openmetrics), TEST(test_prometheus),
-		TEST(test_labels),  TEST(test_histogram),   TEST(test_empty_histogram),
-		TEST(test_limits),  TEST(test_long_label),  TEST(test_pack),
+		TEST(test_nothing),    TEST(test_openmetrics),
+		TEST(test_prometheus), TEST(test_performance_data),
+		TEST(test_labels),     TEST(test_labels_without_value),
+		TEST(test_histogram),  TEST(test_empty_histogram),
+		TEST(test_limits),     TEST(test_long_label),
+		TEST(test_pack),
 	};
 
 	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);

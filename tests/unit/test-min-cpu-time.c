@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <time.h>
 
-#include "base/min-cpu-time.h"
+#include "sys/min-cpu-time.h"
 #include "test.h"
 
 static uint64_t now_ns;

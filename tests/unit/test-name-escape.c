@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/name-escape.h"
+#include "sys/cleanup.h"
 #include "test.h"
+#include "text/name-escape.h"
 
 static void assert_escaped(const char *name, const char *expected)
 {

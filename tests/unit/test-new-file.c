@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/new-file.h"
+#include "path/new-file.h"
 #include "test.h"
 
 /* What renameat2() fails with, if it is not 0. */

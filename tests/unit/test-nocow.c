@@ -137,6 +137,7 @@ static void test_fates(void **state)
 		[NOCOW_REASON_NO_FLAG] = NOCOW_COPIED,
 		[NOCOW_REASON_GENERATION] = NOCOW_COPIED,
 		[NOCOW_REASON_COMPRESSED] = NOCOW_COPIED,
+		[NOCOW_REASON_READ_ONLY] = NOCOW_COPIED,
 		[NOCOW_REASON_SHARED] = NOCOW_COPIED,
 		[NOCOW_REASON_CHECKSUMS] = NOCOW_COPIED,
 		[NOCOW_REASON_HOLE] = NOCOW_NEW,
@@ -206,7 +207,9 @@ static struct item item_at(uint64_t offset, uint64_t bytenr, uint64_t extent_off
 		.raw = {
 			.generation = htole64(LAST_SNAPSHOT + 1),
 			.type = type,
+			.ram_bytes = htole64(extent_offset + length),
 			.disk_bytenr = htole64(bytenr),
+			.disk_num_bytes = htole64(extent_offset + length),
 			.offset = htole64(extent_offset),
 			.num_bytes = htole64(length),
 		},
@@ -224,6 +227,7 @@ static void expect_items(uint64_t from, const struct item *items, uint32_t count
 			.objectid = INODE,
 			.type = BTRFS_EXTENT_DATA_KEY,
 			.offset = items[i].offset,
+			.leaf_generation = LAST_SNAPSHOT + 1,
 			.data = &items[i].raw,
 			.size = sizeof(items[i].raw),
 		};
@@ -463,7 +467,7 @@ static void test_items_of_an_extent(void **state)
 	assert_ends_with(0);
 }
 
-/* What the extent tree does not have yet is as FIEMAP says; what it has counts beside that. */
+/* What the extent tree does not have yet is as FIEMAP says; what it has counts as well. */
 static void test_references(void **state)
 {
 	static const struct fiemap_extent extents[] = {
@@ -492,6 +496,79 @@ static void test_references(void **state)
 	assert_range(KIB(4), KIB(4), MIB(700), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NONE);
 	assert_range(KIB(8), KIB(4), MIB(1400), NOCOW_REASON_SHARED, NOCOW_CHECKSUMS_NONE);
 	assert_ends_with(0);
+}
+
+/* A relocation's copy is in doubt, in the item or in the flag alone; another file is not. */
+static void test_copies_of_a_relocation(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
+		{ .fe_logical = KIB(4),
+		  .fe_physical = MIB(700),
+		  .fe_length = KIB(4),
+		  .fe_flags = SHARED },
+		{ .fe_logical = KIB(8),
+		  .fe_physical = MIB(1400),
+		  .fe_length = KIB(4),
+		  .fe_flags = SHARED | LAST },
+	};
+	const struct extent_ref copied[] = {
+		{ INODE, 0, SUBVOLID },
+		{ INODE + 9, 0, BTRFS_DATA_RELOC_TREE_OBJECTID },
+	};
+	const struct item items[] = {
+		item_at(0, MIB(20), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+		item_at(KIB(4), MIB(700), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+		item_at(KIB(8), MIB(1400), 0, KIB(4), BTRFS_FILE_EXTENT_REG),
+	};
+	struct nocow_file file = file_with(INODE_NODATACOW);
+	const uint64_t doubtful[] = { 1, 2, 2 };
+
+	(void)state;
+	file.may_have_copies = true;
+	start(&file, (struct byte_range){ 0, KIB(12) });
+	assert_false(nocow_iter_has_searched(iter));
+	expect_fiemap(0, KIB(12), 0, FIEMAP_ROOM, extents, 3, 0);
+	expect_items(0, items, ARRAY_SIZE(items));
+	expect_extent_refs(MIB(20), 1, copied, 2);
+	expect_checksums(MIB(20) - CSUM_REACH, 0, 0);
+	expect_extent(MIB(700), 1, INODE, KIB(4));
+	expect_extent(MIB(1400), 1, INODE + 1, KIB(8));
+	for (int i = 0; i < 3; i++) {
+		assert_range(KIB(4) * i, KIB(4), items[i].raw.disk_bytenr, NOCOW_REASON_SHARED,
+			     NOCOW_CHECKSUMS_NONE);
+		assert_int_equal(nocow_iter_doubtful_count(iter), doubtful[i]);
+	}
+	assert_true(nocow_iter_has_searched(iter));
+	assert_ends_with(0);
+}
+
+/* Without privilege the flag is all that there is, and unknown while extents are moved. */
+static void test_doubtful_flags(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
+		{ .fe_logical = KIB(4),
+		  .fe_physical = MIB(700),
+		  .fe_length = KIB(4),
+		  .fe_flags = SHARED | LAST },
+	};
+	struct nocow_file file = file_with(INODE_NODATACOW);
+
+	(void)state;
+	file.searchable = false;
+	for (int is_moving = 0; is_moving < 2; is_moving++) {
+		file.is_moving = is_moving;
+		start(&file, (struct byte_range){ 0, KIB(8) });
+		expect_fiemap(0, KIB(8), 0, FIEMAP_ROOM, extents, 2, 0);
+		assert_range(0, KIB(4), MIB(20), NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+		assert_range(KIB(4), KIB(4), MIB(700),
+			     is_moving ? NOCOW_REASON_UNKNOWN : NOCOW_REASON_SHARED,
+			     NOCOW_CHECKSUMS_NOT_ASKED);
+		assert_int_equal(nocow_iter_doubtful_count(iter), !is_moving);
+		assert_false(nocow_iter_has_searched(iter));
+		assert_ends_with(0);
+	}
 }
 
 /* An item is divided where checksums begin and end. */
@@ -606,7 +683,7 @@ static uint32_t reasons_of(struct item item, uint32_t fiemap_flags, const struct
 	return range.reasons;
 }
 
-/* What else there is beside a snapshot shows, and the snapshot itself does not. */
+/* Other reasons than a snapshot are reported, and the snapshot itself is not. */
 static void test_several_reasons(void **state)
 {
 	static const struct extent_ref refs[] = {
@@ -634,7 +711,7 @@ static void test_several_reasons(void **state)
 	assert_int_equal(reasons_of(item, 0, refs, 1, 0), BIT(NOCOW_REASON_COMPRESSED));
 }
 
-/* Without privilege FIEMAP tells of two. */
+/* Without privilege FIEMAP reports two. */
 static void test_several_flags(void **state)
 {
 	static const struct fiemap_extent extents[] = {
@@ -773,6 +850,8 @@ int main(void)
 		FILE_TEST(test_part_beyond_the_end),
 		FILE_TEST(test_items_of_an_extent),
 		FILE_TEST(test_references),
+		FILE_TEST(test_copies_of_a_relocation),
+		FILE_TEST(test_doubtful_flags),
 		FILE_TEST(test_checksums),
 		FILE_TEST(test_direct_only),
 		FILE_TEST(test_compressed),

@@ -12,7 +12,7 @@
 
 #include <linux/openat2.h>
 
-#include "base/open-beneath.h"
+#include "path/open-beneath.h"
 #include "test.h"
 
 static char root[32];

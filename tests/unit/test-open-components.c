@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/open-components.h"
+#include "path/open-beneath.h"
 #include "test.h"
 
 #define FAILS "missing"

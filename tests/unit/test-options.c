@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "capture.h"
+#include "sys/cleanup.h"
 #include "test.h"
 #include "ui/message.h"
 #include "ui/options.h"
@@ -101,7 +101,8 @@ static void test_formats(void **state)
 		{ NULL, "xml", FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS),
 		  "ERROR: unknown format 'xml' (expected text, json, ndjson or nagios)\n" },
 		{ NULL, "nagios", FORMAT_BIT(FORMAT_TEXT),
-		  "ERROR: unknown format 'nagios' (expected text)\n" },
+		  "ERROR: this command does not support --format 'nagios'\n" },
+		{ NULL, "text", FORMAT_BIT(FORMAT_TEXT), "" },
 	};
 
 	(void)state;
@@ -136,10 +137,68 @@ static void test_ask_for_format(void **state)
 	struct global_options none = { 0 }, before = { .format_name = "nagios" };
 
 	(void)state;
-	assert_true(options_ask_for_format(&global_argp, 3, asked, &none, FORMAT_NAGIOS));
-	assert_false(options_ask_for_format(&global_argp, 2, asked, &none, FORMAT_NAGIOS));
-	assert_true(options_ask_for_format(&global_argp, 2, asked, &before, FORMAT_NAGIOS));
-	assert_false(options_ask_for_format(&global_argp, 3, replaced, &before, FORMAT_NAGIOS));
+	assert_true(options_ask_for_format(3, asked, &none, FORMAT_NAGIOS));
+	assert_false(options_ask_for_format(2, asked, &none, FORMAT_NAGIOS));
+	assert_true(options_ask_for_format(2, asked, &before, FORMAT_NAGIOS));
+	assert_false(options_ask_for_format(3, replaced, &before, FORMAT_NAGIOS));
+}
+
+static void assert_rules(bool first, bool second, const char *expected)
+{
+	const struct option_rule rules[] = {
+		{ first, "--a cannot be combined with --b" },
+		{ second, "--c requires 100% of --d" },
+		{ 0 },
+	};
+	CLEANUP_FREE char *printed = NULL;
+
+	capture_begin();
+	assert_int_equal(check_option_rules(rules), *expected ? EINVAL : 0);
+	printed = capture_end();
+	assert_string_equal(printed, expected);
+}
+
+/* The first rule that is broken is the one that is reported. */
+static void test_rules(void **state)
+{
+	(void)state;
+	assert_rules(false, false, "");
+	assert_rules(true, true, "ERROR: --a cannot be combined with --b\n");
+	assert_rules(false, true, "ERROR: --c requires 100% of --d\n");
+}
+
+/* What is invalid is escaped, if it has to be, and the rest of the command line does not matter. */
+static void test_invalid_options(void **state)
+{
+	static const struct {
+		const char *option;
+		const char *printed;
+	} cases[] = {
+		{ "--wr\1ng", "ERROR: invalid option '--wr\\x01ng'\n" },
+		{ "--wrong=\1", "ERROR: invalid option '--wrong=\\x01'\n" },
+		{ "-\1", "ERROR: invalid option '-\\x01'\n" },
+		{ "-\1v", "ERROR: invalid option '-\\x01v'\n" },
+		{ "-v\1", "ERROR: invalid option '-v\\x01'\n" },
+		{ "-\303\251", "ERROR: invalid option '-\303\251'\n" },
+		{ "--log=\1", "ERROR: unknown log level '\\x01' "
+			      "(expected quiet, default, info, verbose or debug)\n" },
+		{ "--wrong", "program: unrecognized option" },
+		{ "--log", "program: option" },
+	};
+	char program[] = "program", odd[] = "o\1dd";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *argv[] = { program, odd, (char *)cases[i].option, NULL };
+		struct global_options global = { 0 };
+		CLEANUP_FREE char *printed = NULL;
+
+		capture_begin();
+		assert_int_equal(options_parse(&global_argp, 3, argv, 0, &global), EINVAL);
+		printed = capture_end();
+		assert_memory_equal(printed, cases[i].printed, strlen(cases[i].printed));
+		assert_null(strchr(printed, 1));
+	}
 }
 
 static error_t pass_input(int key, char *argument, struct argp_state *state)
@@ -193,9 +252,9 @@ static void test_help(void **state)
 	(void)state;
 	assert_has(brief, "--own", true);
 	assert_has(brief, "--log", false);
-	assert_has(brief, " Also --format=text|json|ndjson|nagios, --raw, -q, -v: see --help=all\n",
+	assert_has(brief, " Also --format=text|json|ndjson|nagios, --raw, -q, -v: --help=all\n",
 		   true);
-	assert_has(without, " Also --format=text|json|ndjson, -q, -v: see --help=all\n", true);
+	assert_has(without, " Also --format=text|json|ndjson, -q, -v: --help=all\n", true);
 	assert_has(full, "--own", true);
 	assert_has(full, "--format=text|json|ndjson|nagios\n", true);
 	assert_has(full, "--kbytes", true);
@@ -210,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_parse_count), cmocka_unit_test(test_parse_count_errors),
 		cmocka_unit_test(test_quiet),	    cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_help),	    cmocka_unit_test(test_ask_for_format),
+		cmocka_unit_test(test_rules),	    cmocka_unit_test(test_invalid_options),
 	};
 
 	return cmocka_run_group_tests_name("options", tests, NULL, NULL);

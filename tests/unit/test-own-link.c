@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/own-link.h"
+#include "path/own-link.h"
 #include "test.h"
 
 #define TARGET "/usr/libexec/ours"

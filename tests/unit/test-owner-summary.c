@@ -51,7 +51,7 @@ static void assert_subvolumes(const struct subvolume_owners *expected, size_t ex
 	const struct subvolume_owners *list;
 	size_t count;
 
-	assert_int_equal(owner_summary_resolve(summary, MOCK_FD, NULL, on_progress), 0);
+	assert_int_equal(owner_summary_resolve(summary, MOCK_FD, NULL, NULL, on_progress), 0);
 	list = owner_summary_list(summary, &count);
 	assert_int_equal(count, expected_count);
 	for (size_t i = 0; i < count; i++) {
@@ -173,7 +173,7 @@ static void test_errors(void **state)
 	(void)state;
 	add(INODE, MIB(1), 0, KIB(4), true);
 	expect_logical_ino(MIB(1), FIRST_SIZE, NULL, 0, 0, 0, EPERM);
-	assert_int_equal(owner_summary_resolve(summary, MOCK_FD, NULL, on_progress), -EPERM);
+	assert_int_equal(owner_summary_resolve(summary, MOCK_FD, NULL, NULL, on_progress), -EPERM);
 	assert_null(owner_summary_failed_in(summary));
 	assert_null(owner_summary_list(summary, &count));
 	assert_int_equal(count, 0);

@@ -2,16 +2,22 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/pipeline.h"
+#include "sys/endless-call.h"
+#include "sys/pipeline.h"
 #include "test.h"
 
 #define ITEMS 400
+/* has no processes */
+#define OTHER_USER 54321
 
 static const unsigned int thread_counts[] = { 0, 1, 2, 4, 9 };
 
@@ -93,7 +99,12 @@ static void done(void *data, void *log_data)
 	free(item);
 }
 
-static const struct pipeline_ops ops = { work, done, worker_new, worker_free };
+static const struct pipeline_ops ops = {
+	.work = work,
+	.done = done,
+	.worker_new = worker_new,
+	.worker_free = worker_free,
+};
 
 static struct pipeline *start(struct log *log, unsigned int thread_count)
 {
@@ -244,7 +255,12 @@ static void ignore(void *item, void *data)
 /* Without threads, work is done where push() is called; with them, elsewhere. */
 static void test_where_work_is_done(void **state)
 {
-	static const struct pipeline_ops noting = { note_thread, ignore, worker_new, worker_free };
+	static const struct pipeline_ops noting = {
+		.work = note_thread,
+		.done = ignore,
+		.worker_new = worker_new,
+		.worker_free = worker_free,
+	};
 
 	(void)state;
 	for (unsigned int thread_count = 0; thread_count <= 1; thread_count++) {
@@ -258,10 +274,144 @@ static void test_where_work_is_done(void **state)
 	}
 }
 
-static void test_usable_cpu_count(void **state)
+/* In a child that may have no other thread. Returns whether all is done nevertheless. */
+static bool works_without_threads(void)
 {
+	static const struct rlimit one = { .rlim_cur = 1, .rlim_max = 1 };
+	struct log log = { .thread = pthread_self() };
+	struct pipeline *pipeline = NULL;
+
+	if (setrlimit(RLIMIT_NPROC, &one) < 0 || (geteuid() == 0 && setuid(OTHER_USER) < 0))
+		return false;
+	if (pipeline_new(&pipeline, &ops, &log, 2) < 0)
+		return false;
+	for (unsigned int number = 0; number < ITEMS; number++)
+		push(pipeline, number, 0);
+	pipeline_free(pipeline);
+	return log.done == ITEMS && !log.wrong && workers_freed == workers_made;
+}
+
+static void test_threads_that_cannot_start(void **state)
+{
+	pid_t child = fork();
+	int wait_status;
+
 	(void)state;
-	assert_in_range(usable_cpu_count(), 1, sysconf(_SC_NPROCESSORS_CONF));
+	if (child == 0)
+		_exit(works_without_threads() ? EXIT_SUCCESS : EXIT_FAILURE);
+	assert_int_equal(waitpid(child, &wait_status, 0), child);
+	assert_true(WIFEXITED(wait_status));
+	assert_int_equal(WEXITSTATUS(wait_status), EXIT_SUCCESS);
+}
+
+/* -- threads that are given up -- */
+
+#define PARTS 4
+#define LONG_WORK 1
+#define STUCK_WORK 2
+
+struct work_in_parts {
+	unsigned int number;
+	unsigned int part;
+	unsigned int parts_done;
+};
+
+/* What the child of vfork() waits for: until it ends, the thread of its parent sleeps as in state D. */
+static int release_ends[2];
+static atomic_uint given_up_count;
+static atomic_bool has_gone_on;
+
+static void sleep_without_an_end(void)
+{
+	char byte;
+
+	endless_call_begin();
+	if (vfork() == 0) {
+		close(release_ends[1]);
+		_exit(read(release_ends[0], &byte, 1) != 0);
+	}
+	endless_call_end();
+	has_gone_on = true;
+}
+
+/* In a call all the time, but awake now and then. */
+static void work_for_long(void)
+{
+	endless_call_begin();
+	sleep(ENDLESS_CALL_SECONDS + 3);
+	endless_call_end();
+}
+
+static void work_in_parts(void *data, void *worker)
+{
+	struct work_in_parts *item = data;
+
+	(void)worker;
+	for (; item->part < PARTS; item->part++) {
+		if (item->number == LONG_WORK && item->part == 1)
+			work_for_long();
+		if (item->number == STUCK_WORK && item->part % 2)
+			sleep_without_an_end();
+		item->parts_done++;
+	}
+}
+
+static void leave_part(void *data, void *log_data)
+{
+	struct work_in_parts *item = data;
+	const struct log *log = log_data;
+
+	assert_int_equal(item->number, STUCK_WORK);
+	assert_true(pthread_equal(pthread_self(), log->thread));
+	item->part++;
+	given_up_count++;
+}
+
+static void count_parts(void *data, void *log_data)
+{
+	const struct work_in_parts *item = data;
+	struct log *log = log_data;
+
+	assert_int_equal(item->number, log->done++);
+	assert_int_equal(item->parts_done, item->number == STUCK_WORK ? PARTS - 2 : PARTS);
+}
+
+/* Two parts of one item sleep for ever; another item takes as long, and is not given up. */
+static void test_threads_that_are_given_up(void **state)
+{
+	static const struct pipeline_ops parts_ops = {
+		.work = work_in_parts,
+		.given_up = leave_part,
+		.done = count_parts,
+		.worker_new = worker_new,
+		.worker_free = worker_free,
+	};
+	struct log log = { .thread = pthread_self() };
+	struct work_in_parts items[8] = { 0 };
+	struct pipeline *pipeline = NULL;
+
+	(void)state;
+	given_up_count = 0;
+	has_gone_on = false;
+	assert_int_equal(pipe2(release_ends, O_CLOEXEC), 0);
+	assert_int_equal(pipeline_new(&pipeline, &parts_ops, &log, 2), 0);
+	for (unsigned int i = 0; i < ARRAY_SIZE(items); i++) {
+		items[i].number = i;
+		pipeline_push(pipeline, &items[i]);
+	}
+	pipeline_free(pipeline);
+	assert_int_equal(log.done, ARRAY_SIZE(items));
+	assert_int_equal(given_up_count, 2);
+	assert_int_equal(workers_made, 4);
+	assert_int_equal(workers_freed, 2);
+
+	/* Their calls return now, and they go no further. */
+	close(release_ends[1]);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_true(wait(NULL) > 0);
+	usleep(100000);
+	assert_false(has_gone_on);
+	close(release_ends[0]);
 }
 
 int main(void)
@@ -274,7 +424,8 @@ int main(void)
 		cmocka_unit_test_setup(test_free_unused, setup),
 		cmocka_unit_test_setup(test_worker_that_cannot_be_made, setup),
 		cmocka_unit_test_setup(test_where_work_is_done, setup),
-		cmocka_unit_test(test_usable_cpu_count),
+		cmocka_unit_test_setup(test_threads_that_cannot_start, setup),
+		cmocka_unit_test_setup(test_threads_that_are_given_up, setup),
 	};
 
 	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);

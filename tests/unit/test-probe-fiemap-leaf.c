@@ -11,10 +11,10 @@
 
 #include <btrfsutil.h>
 
-#include "base/min-cpu-time.h"
 #include "probe/feature-measure.h"
 #include "probe/probe-files.h"
 #include "sharing/fiemap-timing.h"
+#include "sys/min-cpu-time.h"
 #include "test.h"
 
 /* The library fails and says nothing in errno. */

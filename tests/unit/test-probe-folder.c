@@ -149,7 +149,7 @@ static void test_replaced_before_it_is_open(void **state)
 	remove_planted(fixture);
 	assert_refused(fixture, plant_full_directory, -ESTALE);
 	remove_planted(fixture);
-	/* An empty one goes: whoever put it there can remove it. */
+	/* An empty one is removed: its owner could remove it as well. */
 	assert_refused(fixture, plant_open_directory, -ESTALE);
 }
 

@@ -14,9 +14,9 @@
 
 #include <linux/mount.h>
 
-#include "base/child-process.h"
 #include "probe/probe-files.h"
 #include "probe/probe-image.h"
+#include "sys/child-process.h"
 #include "test.h"
 
 static int open_directory(void)
@@ -231,7 +231,7 @@ static void test_no_directory(void **state)
 
 	(void)state;
 	assert_int_equal(probe_image_new(-1, &failure, &image), -EBADF);
-	assert_string_equal(failure.step, "cannot make an image");
+	assert_string_equal(failure.step, "cannot create an image");
 }
 
 #define IMAGE_TEST(test) cmocka_unit_test_setup_teardown(test, make_image, free_image)

@@ -5,12 +5,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/clock.h"
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
+#include "sys/clock.h"
 #include "test.h"
 
 #define DIRECTORY_FD 1000

@@ -15,13 +15,13 @@
 #include <btrfs/ctree.h>
 
 #include "../large-file.h"
-#include "base/min-cpu-time.h"
-#include "base/write-at.h"
 #include "fs/inode-flags.h"
+#include "path/temporary-file.h"
 #include "probe/feature-measure.h"
 #include "probe/image-inode-flags.h"
 #include "probe/probe-files.h"
 #include "probe/probe-image.h"
+#include "sys/min-cpu-time.h"
 #include "test.h"
 
 #define IMAGE_FD 1000

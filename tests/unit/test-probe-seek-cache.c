@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/min-cpu-time.h"
 #include "fs/fiemap.h"
 #include "probe/feature-probe.h"
 #include "probe/probe-files.h"
+#include "sys/min-cpu-time.h"
 #include "test.h"
 
 #define DIRECTORY_FD 1000

@@ -13,8 +13,8 @@
 #include <btrfsutil.h>
 
 #include "../large-file.h"
-#include "base/write-at.h"
 #include "fs/device-stats.h"
+#include "path/temporary-file.h"
 #include "probe/feature-measure.h"
 #include "probe/probe-files.h"
 #include "probe/probe-image.h"

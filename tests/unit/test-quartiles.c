@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/quartiles.h"
+#include "num/quartiles.h"
 #include "test.h"
 
 static void test_counts(void **state)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/types.h>
 
-#include "base/random-name.h"
+#include "path/temporary-file.h"
 #include "test.h"
 
 /* What getrandom() answers, and how much of it. */

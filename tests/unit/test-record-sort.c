@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/record-sort.h"
+#include "num/record-sort.h"
 #include "test.h"
 
 /* Room for the fewest records that a sort ever has room for. */

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "base/retry-ioctl.h"
 #include "ioctl-mock.h"
+#include "sys/retry-ioctl.h"
 #include "test.h"
 
 #define REQUEST 0x1234

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/clock.h"
 #include "seek/seek-sample.h"
+#include "sys/clock.h"
 #include "test.h"
 
 /*

@@ -11,7 +11,7 @@
 #define STREAM_HEADER_SIZE 17
 #define COMMAND_HEADER_SIZE 10
 
-/* made anew by each test */
+/* created by each test */
 static struct made_stream made;
 static struct send_stream stream;
 
@@ -93,6 +93,46 @@ static void test_write(void **state)
 		assert_int_equal(send_stream_end(&stream), 0);
 		assert_int_equal(stream.position, made.size);
 	}
+}
+
+/* UUIDs of the subvolume and of its parent, or none. */
+static void make_subvolume(uint16_t type, const char *uuid, const char *parent_uuid)
+{
+	setup(NULL);
+	made_header(&made, 1);
+	made_begin(&made, type);
+	made_string(&made, SEND_A_PATH, "snapshot");
+	if (uuid)
+		made_attribute(&made, SEND_A_UUID, uuid, SEND_UUID_SIZE);
+	made_u64(&made, SEND_A_CTRANSID, 31);
+	if (parent_uuid)
+		made_attribute(&made, SEND_A_CLONE_UUID, parent_uuid, SEND_UUID_SIZE);
+	made_u64(&made, SEND_A_CLONE_CTRANSID, 30);
+	made_end(&made);
+}
+
+static void test_uuids(void **state)
+{
+	static const char own[] = "0123456789abcdef", parent[] = "fedcba9876543210";
+	struct send_command command;
+
+	(void)state;
+	for (size_t step = 1; step < 40; step += 13) {
+		make_subvolume(SEND_SNAPSHOT, own, parent);
+		assert_int_equal(read_all(step, &command), 1);
+		assert_memory_equal(command.uuid, own, SEND_UUID_SIZE);
+		assert_memory_equal(command.parent_uuid, parent, SEND_UUID_SIZE);
+		assert_int_equal(command.ctransid, 31);
+		assert_int_equal(command.parent_ctransid, 30);
+	}
+	make_subvolume(SEND_SNAPSHOT, NULL, NULL);
+	assert_int_equal(read_all(SIZE_MAX, &command), 1);
+	assert_null(command.uuid);
+	assert_null(command.parent_uuid);
+	/* a full stream has no parent, whatever it names */
+	make_subvolume(SEND_SUBVOL, own, parent);
+	assert_int_equal(read_all(SIZE_MAX, &command), 1);
+	assert_null(command.parent_uuid);
 }
 
 static void make_ranges(void)
@@ -470,6 +510,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STREAM_TEST(test_write),
+		STREAM_TEST(test_uuids),
 		STREAM_TEST(test_ranges),
 		STREAM_TEST(test_rename_and_after),
 		STREAM_TEST(test_pieces_of_any_size),

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "base/saturating-add.h"
 #include "kernel-answers.h"
+#include "num/saturating.h"
 #include "sharing/sharing.h"
 #include "test.h"
 
@@ -21,6 +21,10 @@ static void assert_sharing(const struct sharing *sharing, const struct sharing *
 	assert_int_equal(sharing->shared_bytes, expected->shared_bytes);
 	assert_int_equal(sharing->inline_bytes, expected->inline_bytes);
 	assert_int_equal(sharing->delalloc_bytes, expected->delalloc_bytes);
+	assert_int_equal(sharing->has_fragments, expected->has_fragments);
+	assert_int_equal(sharing->piece_count, expected->piece_count);
+	assert_int_equal(sharing->waste_bytes, expected->waste_bytes);
+	assert_int_equal(sharing->copy_bytes, expected->copy_bytes);
 }
 
 /* Each kind of extent on its own: what it adds to. */
@@ -30,18 +34,18 @@ static void test_add_extent(void **state)
 		uint32_t flags;
 		struct sharing expected;
 	} cases[] = {
-		{ 0, { 1, 0, 10, 0, 0, 0 } },
-		{ SHARED, { 1, 1, 10, 10, 0, 0 } },
-		{ LAST, { 1, 0, 10, 0, 0, 0 } },
-		{ FIEMAP_EXTENT_UNWRITTEN, { 1, 0, 10, 0, 0, 0 } },
-		{ FIEMAP_EXTENT_UNWRITTEN | SHARED, { 1, 1, 10, 10, 0, 0 } },
-		{ FIEMAP_EXTENT_ENCODED | SHARED, { 1, 1, 10, 10, 0, 0 } },
-		{ INLINE, { 1, 0, 0, 0, 10, 0 } },
-		{ INLINE | SHARED, { 1, 1, 0, 0, 10, 0 } },
-		{ INLINE | FIEMAP_EXTENT_ENCODED, { 1, 0, 0, 0, 10, 0 } },
-		{ DELALLOC, { 1, 0, 0, 0, 0, 10 } },
-		{ DELALLOC | SHARED, { 1, 1, 0, 0, 0, 10 } },
-		{ FIEMAP_EXTENT_UNKNOWN, { 1, 0, 0, 0, 0, 10 } },
+		{ 0, { 1, 0, 10, 0, 0, 0, false, 0, 0, 0 } },
+		{ SHARED, { 1, 1, 10, 10, 0, 0, false, 0, 0, 0 } },
+		{ LAST, { 1, 0, 10, 0, 0, 0, false, 0, 0, 0 } },
+		{ FIEMAP_EXTENT_UNWRITTEN, { 1, 0, 10, 0, 0, 0, false, 0, 0, 0 } },
+		{ FIEMAP_EXTENT_UNWRITTEN | SHARED, { 1, 1, 10, 10, 0, 0, false, 0, 0, 0 } },
+		{ FIEMAP_EXTENT_ENCODED | SHARED, { 1, 1, 10, 10, 0, 0, false, 0, 0, 0 } },
+		{ INLINE, { 1, 0, 0, 0, 10, 0, false, 0, 0, 0 } },
+		{ INLINE | SHARED, { 1, 1, 0, 0, 10, 0, false, 0, 0, 0 } },
+		{ INLINE | FIEMAP_EXTENT_ENCODED, { 1, 0, 0, 0, 10, 0, false, 0, 0, 0 } },
+		{ DELALLOC, { 1, 0, 0, 0, 0, 10, false, 0, 0, 0 } },
+		{ DELALLOC | SHARED, { 1, 1, 0, 0, 0, 10, false, 0, 0, 0 } },
+		{ FIEMAP_EXTENT_UNKNOWN, { 1, 0, 0, 0, 0, 10, false, 0, 0, 0 } },
 	};
 
 	(void)state;
@@ -56,9 +60,9 @@ static void test_add_extent(void **state)
 
 static void test_add(void **state)
 {
-	struct sharing sum = { 1, 2, 30, 4, 5, 6 };
-	const struct sharing other = { 10, 20, 300, 40, 50, 60 };
-	const struct sharing expected = { 11, 22, 330, 44, 55, 66 };
+	struct sharing sum = { 1, 2, 30, 4, 5, 6, false, 0, 0, 0 };
+	const struct sharing other = { 10, 20, 300, 40, 50, 60, true, 70, 80, 70 };
+	const struct sharing expected = { 11, 22, 330, 44, 55, 66, true, 70, 80, 70 };
 
 	(void)state;
 	sharing_add(&sum, &other);
@@ -73,7 +77,8 @@ static void test_sums_stop_at_the_largest_number(void **state)
 		{ 0, 0, UINT64_MAX, INLINE },
 		{ 0, 0, UINT64_MAX, DELALLOC },
 	};
-	const struct sharing expected = { 6, 2, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	const struct sharing expected = { 6,	      2,     UINT64_MAX, UINT64_MAX, UINT64_MAX,
+					  UINT64_MAX, false, 0,		 0,	     0 };
 	struct sharing sharing = { 0 };
 	struct sharing doubled;
 
@@ -134,7 +139,7 @@ static void assert_set_bytes(uint64_t expected)
 
 static void test_file(void **state)
 {
-	const struct sharing expected = { 4, 3, KIB(40), KIB(24), 0, KIB(4) };
+	const struct sharing expected = { 4, 3, KIB(40), KIB(24), 0, KIB(4), false, 0, 0, 0 };
 	struct sharing sharing;
 
 	(void)state;
@@ -150,7 +155,8 @@ static void test_file(void **state)
 static void test_range(void **state)
 {
 	const struct byte_range range = { KIB(12), KIB(54) };
-	const struct sharing expected = { 3, 2, KIB(4) + KIB(16) + KIB(2), KIB(6), 0, 0 };
+	const struct sharing expected = { 3, 2, KIB(4) + KIB(16) + KIB(2), KIB(6), 0, 0, false, 0,
+					  0, 0 };
 	struct sharing sharing;
 
 	(void)state;

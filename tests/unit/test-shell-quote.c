@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/shell-quote.h"
+#include "sys/cleanup.h"
 #include "test.h"
+#include "text/name-escape.h"
 
 static void test_names(void **state)
 {

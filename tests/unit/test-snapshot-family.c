@@ -13,22 +13,16 @@
 #include "test.h"
 
 #define ROOM (64 * 1024)
-#define BATCH_ROOM 256
 #define LAST_ID ((uint64_t)-256)
 
-/* A subvolume as the root tree has it; UUIDs are one number. */
+/* A subvolume as the root tree has it. */
 struct made {
 	uint64_t id;
-	uint8_t uuid;
-	uint8_t parent;
-	uint64_t otransid;
 	uint32_t refs;
 };
 
-/* The origin 256 with three snapshots, one of them with a snapshot of its own, and a stranger. */
 static const struct made family[] = {
-	{ 5, 0, 0, 0, 1 },    { 256, 1, 0, 7, 1 },  { 257, 2, 1, 10, 1 }, { 258, 3, 1, 20, 1 },
-	{ 259, 4, 1, 30, 1 }, { 260, 5, 3, 25, 1 }, { 261, 6, 1, 40, 0 }, { 262, 7, 9, 15, 1 },
+	{ 5, 1 }, { 256, 1 }, { 258, 1 }, { 261, 0 }, { 262, 1 },
 };
 
 static struct snapshot_families *families;
@@ -42,11 +36,7 @@ static void expect_roots(const struct made *made, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		raw[i].refs = htole32(made[i].refs);
-		raw[i].bytes_used = htole64(made[i].id * 100);
 		raw[i].last_snapshot = htole64(50);
-		raw[i].otransid = htole64(made[i].otransid);
-		raw[i].uuid[0] = made[i].uuid;
-		raw[i].parent_uuid[0] = made[i].parent;
 		items[i] = (struct tree_item){ made[i].id, 0, 0, 60, &raw[i], sizeof(raw[i]) };
 		items[i].type = BTRFS_ROOT_ITEM_KEY;
 	}
@@ -79,81 +69,12 @@ static void test_members(void **state)
 	(void)state;
 	assert_non_null(member);
 	assert_int_equal(member->subvolid, 258);
-	assert_int_equal(member->tree_bytes, 25800);
 	assert_int_equal(member->last_snapshot, 50);
 	assert_non_null(snapshot_families_find(families, 5));
 	assert_non_null(snapshot_families_find(families, 262));
 	assert_null(snapshot_families_find(families, 263));
 	/* deleted, and the cleaner has not come to it */
 	assert_null(snapshot_families_find(families, 261));
-}
-
-static bool is_not(const void *data, uint64_t subvolid)
-{
-	return subvolid != *(const uint64_t *)data;
-}
-
-static void assert_relatives(uint64_t subvolid, uint64_t without, const uint64_t *expected,
-			     size_t count)
-{
-	struct relatives relatives;
-
-	snapshot_families_relatives(families, snapshot_families_find(families, subvolid),
-				    without ? is_not : NULL, &without, &relatives);
-	assert_int_equal(relatives.count, count);
-	for (size_t i = 0; i < count; i++)
-		assert_int_equal(relatives.members[i]->subvolid, expected[i]);
-}
-
-static void test_relatives_are_the_next_ones(void **state)
-{
-	(void)state;
-	/* of the origin, its last snapshot */
-	assert_relatives(256, 0, (const uint64_t[]){ 259 }, 1);
-	assert_relatives(256, 259, (const uint64_t[]){ 258 }, 1);
-	/* of a snapshot its origin, its own snapshot, and those before and after it */
-	assert_relatives(258, 0, (const uint64_t[]){ 256, 260, 257, 259 }, 4);
-	assert_relatives(257, 0, (const uint64_t[]){ 256, 258 }, 2);
-	assert_relatives(257, 258, (const uint64_t[]){ 256, 259 }, 2);
-	assert_relatives(259, 0, (const uint64_t[]){ 256, 258 }, 2);
-	assert_relatives(260, 0, (const uint64_t[]){ 258 }, 1);
-	/* no UUID makes no family */
-	assert_relatives(5, 0, NULL, 0);
-	assert_relatives(262, 0, NULL, 0);
-}
-
-static void expect_leaf(uint64_t tree, const struct tree_item *item, int error)
-{
-	const struct tree_key key = { 300, 108, 4096 };
-
-	expect_batch(&(struct batch_key){ tree, key, key, 1, BATCH_ROOM }, item, item ? 1 : 0,
-		     error);
-}
-
-static void test_a_leaf_of_a_relative(void **state)
-{
-	const struct tree_item same = { 300, 108, 4096, 33, "data", 4 };
-	const struct tree_item newer = { 300, 108, 4096, 34, "data", 4 };
-	const struct tree_key key = { 300, 108, 4096 };
-	struct tree_batch *batch;
-	struct relatives two;
-
-	(void)state;
-	snapshot_families_relatives(families, snapshot_families_find(families, 257), NULL, NULL,
-				    &two);
-	assert_int_equal(tree_batch_new(&batch, BATCH_ROOM), 0);
-	expect_leaf(256, &newer, 0);
-	expect_leaf(258, &same, 0);
-	assert_int_equal(relatives_share_leaf(&two, batch, MOCK_FD, key, 33), 1);
-	expect_leaf(256, &same, 0);
-	assert_int_equal(relatives_share_leaf(&two, batch, MOCK_FD, key, 33), 1);
-	/* without the item, or deleted in the meantime */
-	expect_leaf(256, NULL, 0);
-	expect_leaf(258, NULL, ENOENT);
-	assert_int_equal(relatives_share_leaf(&two, batch, MOCK_FD, key, 33), 0);
-	expect_leaf(256, NULL, EPERM);
-	assert_int_equal(relatives_share_leaf(&two, batch, MOCK_FD, key, 33), -EPERM);
-	tree_batch_free(batch);
 }
 
 static void test_an_item_that_is_too_short(void **state)
@@ -176,8 +97,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		FAMILY_TEST(test_members),
-		FAMILY_TEST(test_relatives_are_the_next_ones),
-		FAMILY_TEST(test_a_leaf_of_a_relative),
 		MOCKED_TEST(test_an_item_that_is_too_short),
 	};
 

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <btrfs/ioctl.h>
@@ -13,6 +14,7 @@
 #include "test.h"
 
 #define SUBVOLID 300
+#define LEAF_GENERATION 60
 /* The least that an item must hold. */
 #define NEEDED (offsetof(struct btrfs_root_item, last_snapshot) + sizeof(uint64_t))
 
@@ -26,6 +28,7 @@ static struct tree_item item_of(const struct btrfs_root_item *root, uint64_t off
 		.objectid = SUBVOLID,
 		.type = BTRFS_ROOT_ITEM_KEY,
 		.offset = offset,
+		.leaf_generation = LEAF_GENERATION,
 		.data = root,
 		.size = size,
 	};
@@ -56,6 +59,18 @@ static void test_last_snapshot(void **state)
 		assert_int_equal(subvolume_last_snapshot(MOCK_FD, SUBVOLID, &transaction), 0);
 		assert_int_equal(transaction, 42);
 	}
+}
+
+static void test_last_snapshot_after_the_leaf(void **state)
+{
+	const struct btrfs_root_item root = { .last_snapshot = htole64(LEAF_GENERATION + 1) };
+	const struct tree_item item = item_of(&root, 17, sizeof(root));
+	uint64_t transaction = 99;
+
+	(void)state;
+	expect_tree_search(&whole_key, &item, 1, 0);
+	assert_int_equal(subvolume_last_snapshot(MOCK_FD, SUBVOLID, &transaction), -EPROTO);
+	assert_int_equal(transaction, 99);
 }
 
 static void test_last_snapshot_of_a_missing_subvolume(void **state)
@@ -245,10 +260,135 @@ static void test_strangers(void **state)
 	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), -ENOENT);
 }
 
+/* -- the path -- */
+
+/* ROOT_BACKREF of SUBVOLID: NAME in DIRECTORY of PARENT; SIZE is the item's, 0 for all of it. */
+static void expect_backref(uint64_t subvolid, uint64_t parent, uint64_t directory, const char *name,
+			   size_t length, uint32_t size)
+{
+	const struct search_key key = { BTRFS_ROOT_TREE_OBJECTID, subvolid, BTRFS_ROOT_BACKREF_KEY,
+					0, UINT64_MAX };
+	struct {
+		struct btrfs_root_ref ref;
+		char name[300];
+	} __attribute__((packed))
+	raw = { .ref = { .dirid = htole64(directory), .name_len = htole16(length) } };
+	const struct tree_item item = {
+		.objectid = subvolid,
+		.type = BTRFS_ROOT_BACKREF_KEY,
+		.offset = parent,
+		.data = &raw,
+		.size = size ? size : sizeof(raw.ref) + length,
+	};
+
+	memcpy(raw.name, name, length);
+	expect_tree_search(&key, &item, 1, 0);
+}
+
+static void expect_directory(uint64_t parent, uint64_t directory, const char *path)
+{
+	struct btrfs_ioctl_ino_lookup_args request = { .treeid = parent, .objectid = directory };
+	struct btrfs_ioctl_ino_lookup_args answer = request;
+
+	strcpy(answer.name, path);
+	ioctl_mock_expect(&(struct ioctl_call){
+		.request = BTRFS_IOC_INO_LOOKUP,
+		.expected = &request,
+		.expected_size = offsetof(struct btrfs_ioctl_ino_lookup_args, name),
+		.answer = &answer,
+		.answer_size = sizeof(answer),
+	});
+}
+
+static void test_path(void **state)
+{
+	char *path = NULL;
+
+	(void)state;
+	expect_backref(300, 299, 256, "inner", 5, 0);
+	expect_directory(299, 256, "");
+	expect_backref(299, 5, 258, "outer", 5, 0);
+	expect_directory(5, 258, "a/b/");
+	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), 0);
+	assert_string_equal(path, "a/b/outer/inner");
+	free(path);
+	assert_int_equal(subvolume_path(MOCK_FD, BTRFS_FS_TREE_OBJECTID, &path), 0);
+	assert_string_equal(path, "/");
+	free(path);
+}
+
+static void test_path_of_a_loop(void **state)
+{
+	char *path = NULL;
+
+	(void)state;
+	expect_backref(300, 299, 256, "a", 1, 0);
+	expect_directory(299, 256, "");
+	expect_backref(299, 298, 256, "b", 1, 0);
+	expect_directory(298, 256, "");
+	expect_backref(298, 299, 256, "c", 1, 0);
+	expect_directory(299, 256, "");
+	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -ELOOP);
+	expect_backref(300, 300, 256, "a", 1, 0);
+	expect_directory(300, 256, "");
+	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -ELOOP);
+	assert_null(path);
+}
+
+static void test_path_that_is_too_deep(void **state)
+{
+	char *path = NULL;
+
+	(void)state;
+	for (uint64_t i = 0; i < 256; i++) {
+		expect_backref(1000 + i, 1001 + i, 256, "a", 1, 0);
+		expect_directory(1001 + i, 256, "");
+	}
+	assert_int_equal(subvolume_path(MOCK_FD, 1000, &path), -ENAMETOOLONG);
+	assert_null(path);
+}
+
+static void test_path_with_a_damaged_name(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t length;
+		uint32_t size;
+	} damaged[] = {
+		{ "", 0, 0 },	   { ".", 1, 0 },
+		{ "..", 2, 0 },	   { "a/b", 3, 0 },
+		{ "a\0b", 3, 0 },  { "long", 4, sizeof(struct btrfs_root_ref) + 3 },
+		{ "short", 5, 4 },
+	};
+	char *path = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
+		expect_backref(300, 5, 256, damaged[i].name, damaged[i].length, damaged[i].size);
+		assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -EPROTO);
+	}
+	assert_null(path);
+}
+
+static void test_path_of_a_deleted_subvolume(void **state)
+{
+	const struct search_key key = { BTRFS_ROOT_TREE_OBJECTID, 300, BTRFS_ROOT_BACKREF_KEY, 0,
+					UINT64_MAX };
+	char *path = NULL;
+
+	(void)state;
+	expect_tree_search(&key, NULL, 0, 0);
+	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -ENOENT);
+	expect_tree_search(&key, NULL, 0, EPERM);
+	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -EPERM);
+	assert_null(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MOCKED_TEST(test_last_snapshot),
+		MOCKED_TEST(test_last_snapshot_after_the_leaf),
 		MOCKED_TEST(test_last_snapshot_of_a_missing_subvolume),
 		MOCKED_TEST(test_last_snapshot_errors),
 		MOCKED_TEST(test_root),
@@ -258,6 +398,11 @@ int main(void)
 		MOCKED_TEST(test_siblings),
 		MOCKED_TEST(test_ancestor),
 		MOCKED_TEST(test_strangers),
+		MOCKED_TEST(test_path),
+		MOCKED_TEST(test_path_of_a_loop),
+		MOCKED_TEST(test_path_that_is_too_deep),
+		MOCKED_TEST(test_path_with_a_damaged_name),
+		MOCKED_TEST(test_path_of_a_deleted_subvolume),
 	};
 
 	return cmocka_run_group_tests_name("subvolume", tests, NULL, NULL);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "capture.h"
+#include "sys/cleanup.h"
 #include "test.h"
 #include "ui/table.h"
 
@@ -412,8 +412,8 @@ static void test_terminal(void **state)
 	assert_string_equal(narrow, "   SIZE COUNT PATH\n"
 				    "1.00MiB    10 x\n"
 				    "1.00MiB    10 x\n"
-				    "Without columns that\n"
-				    "have nothing: NONE\n");
+				    "Empty columns not\n"
+				    "shown: NONE\n");
 	/* a column with something stays, and no text is cut */
 	assert_string_equal(needed, "   SIZE  NONE COUNT PATH\n"
 				    "1.00MiB 0.00B    10 x\n"
@@ -485,8 +485,7 @@ static void test_steps(void **state)
 	assert_string_equal(left_out, " SIZE  DATA HOLES WHY PATH\n"
 				      "1.00B 1.00B 1.00B y   x\n"
 				      "1.00B 1.00B 1.00B     total\n"
-				      "Without columns that have\n"
-				      "nothing: NONE\n");
+				      "Empty columns not shown: NONE\n");
 	assert_non_null(strstr(later, "\n1.00B 1.00B 1.00B    0     total\n"));
 }
 
@@ -500,15 +499,15 @@ static void test_nothing_at_all(void **state)
 	assert_string_equal(one, "SIZE DATA HOLES WHY PATH\n"
 				 "   0    0     0 y   x\n"
 				 "   0    0     0     total\n"
-				 "Without columns that have\n"
-				 "nothing: NONE\n");
+				 "Empty columns not shown:\n"
+				 "NONE\n");
 	assert_string_equal(most, "SIZE WHY PATH\n"
 				  "   - y   x\n"
 				  "   -     total\n"
-				  "Without\n"
+				  "Empty\n"
 				  "columns\n"
-				  "that have\n"
-				  "nothing:\n"
+				  "not\n"
+				  "shown:\n"
 				  "DATA,\n"
 				  "HOLES IN\n"
 				  "IT, NONE\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include "base/trend.h"
+#include "num/trend.h"
 #include "test.h"
 
 static struct trend trend;
@@ -126,6 +126,76 @@ static void test_extremes(void **state)
 	assert_int_equal(trend_slope(&trend, UINT64_MAX), INT64_MIN);
 }
 
+static bool is_clear_of(size_t count, uint64_t (*time_of)(uint64_t i))
+{
+	trend = (struct trend){ 0 };
+	for (uint64_t i = 1; i <= count; i++)
+		trend_record(&trend, i * 100, time_of(i));
+	return trend_is_clear(&trend);
+}
+
+static uint64_t growing(uint64_t i)
+{
+	return 1000 + i * 10;
+}
+
+static uint64_t shrinking(uint64_t i)
+{
+	return 5000 - i * 10;
+}
+
+static uint64_t constant(uint64_t i)
+{
+	(void)i;
+	return 1000;
+}
+
+/* The same noise in each run, up to 999. */
+static uint64_t noisy(uint64_t i)
+{
+	return i * 7919 % 1000;
+}
+
+static uint64_t growing_with_noise(uint64_t i)
+{
+	return noisy(i) + i * 10;
+}
+
+/* The last two are slow, as during a commit. */
+static uint64_t slow_at_the_end(uint64_t i)
+{
+	return i > 98 ? 100000 : 1000 + i % 3;
+}
+
+/* The line falls, and the last tenth is above the first. */
+static uint64_t contradicting(uint64_t i)
+{
+	return i <= 10 ? 0 : i > 90 ? 100 : 2000 - i * 20;
+}
+
+static void test_clear(void **state)
+{
+	(void)state;
+	assert_true(is_clear_of(100, growing));
+	assert_true(is_clear_of(100, shrinking));
+	assert_true(is_clear_of(100, growing_with_noise));
+	assert_true(is_clear_of(TREND_CALLS_MIN, growing));
+}
+
+static void test_not_clear(void **state)
+{
+	(void)state;
+	assert_false(is_clear_of(0, growing));
+	assert_false(is_clear_of(2, growing));
+	assert_false(is_clear_of(TREND_CALLS_MIN - 1, growing));
+	assert_false(is_clear_of(100, constant));
+	assert_false(is_clear_of(100, noisy));
+	assert_false(is_clear_of(100, slow_at_the_end));
+	assert_false(is_clear_of(100, contradicting));
+	/* as growing_with_noise, but too short to see it */
+	assert_false(is_clear_of(TREND_CALLS_MIN, growing_with_noise));
+}
+
 #define TEST(function) cmocka_unit_test_setup(function, setup)
 
 int main(void)
@@ -140,6 +210,8 @@ int main(void)
 		TEST(test_more_than_spans),
 		TEST(test_just_after_merging),
 		TEST(test_extremes),
+		TEST(test_clear),
+		TEST(test_not_clear),
 	};
 
 	return cmocka_run_group_tests_name("trend", tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "base/trusted-directory.h"
+#include "path/trusted-file.h"
 #include "test.h"
 
 static uid_t caller;

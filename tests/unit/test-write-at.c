@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../large-file.h"
-#include "base/write-at.h"
+#include "path/temporary-file.h"
 #include "test.h"
 
 #define FD 1000

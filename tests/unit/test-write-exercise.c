@@ -6,9 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "kernel-answers.h"
 #include "nocow/write-exercise.h"
+#include "sys/clock.h"
 #include "test.h"
 
 #define BLOCKS 64
@@ -17,7 +17,7 @@
 
 static struct write_exercise *exercise;
 
-/* A file of BLOCKS in one extent, of which MOVED, if it is one, is somewhere else. */
+/* A file of BLOCKS in one extent, except for MOVED, if it is one, which is elsewhere. */
 static void expect_map(uint64_t moved)
 {
 	struct fiemap_extent extents[3];

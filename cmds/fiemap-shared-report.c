@@ -1,0 +1,753 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fiemap-shared-report.h"
+#include "fiemap-shared-rewrite.h"
+#include "sys/cleanup.h"
+#include "ui/json.h"
+#include "ui/message.h"
+#include "ui/progress.h"
+
+static const struct metric files_metric = { "btrfs_fastpath_sharing_files", METRIC_GAUGE, NULL,
+					    "Files whose extents were examined." };
+static const struct metric extents_metric = { "btrfs_fastpath_sharing_extents", METRIC_GAUGE, NULL,
+					      "Extents of these files." };
+static const struct metric shared_extents_metric = { "btrfs_fastpath_sharing_shared_extents",
+						     METRIC_GAUGE, NULL,
+						     "Extents of these files that are shared." };
+static const struct metric bytes_metric = {
+	"btrfs_fastpath_sharing_bytes", METRIC_GAUGE, "bytes",
+	"Bytes of these files by kind; set_shared counts bytes that several of them share once."
+};
+static const struct metric disk_metric = { "btrfs_fastpath_sharing_disk_bytes", METRIC_GAUGE,
+					   "bytes", "Size on disk of the data of these files." };
+static const struct metric freed_metric = {
+	"btrfs_fastpath_sharing_freed_bytes", METRIC_GAUGE, "bytes",
+	"Data on disk that becomes free if all of these files are deleted together."
+};
+
+/* -- a row of sums -- */
+
+struct sharing_row {
+	/* NULL: all files */
+	const char *path;
+	struct sharing sharing;
+	uint64_t exclusive_bytes;
+	uint64_t set_shared_bytes;
+	bool has_set_shared;
+	uint64_t disk_bytes;
+	bool has_disk;
+	struct named_argument freed;
+	bool has_freed;
+};
+
+/* With --disk, with --freed where each argument has a row, and with --fragments. */
+#define COLUMN_DISK 1
+#define COLUMN_FREED 2
+#define COLUMN_FRAGMENTS 4
+
+#define SUMS(member) offsetof(struct sharing_row, member)
+
+const struct field sharing_report_fields[] = {
+	{ SUMS(sharing.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents",
+	  .sort = "extents", .short_title = "Ext.", .place = 3, .metric = &extents_metric },
+	{ SUMS(sharing.shared_count), FIELD_NUMBER, .key = "shared_count",
+	  .title = "Shared extents", .sort = "shared-extents", .short_title = "Sh.ext.", .place = 3,
+	  .metric = &shared_extents_metric },
+	{ SUMS(sharing.total_bytes), FIELD_SIZE, .key = "total_bytes", .title = "Total",
+	  .sort = "total", .metric = &bytes_metric, .label = { "kind", "total" } },
+	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .key = "shared_bytes", .title = "Shared",
+	  .sort = "shared", .place = 1 },
+	{ SUMS(exclusive_bytes), FIELD_SIZE, .key = "exclusive_bytes", .title = "Exclusive",
+	  .sort = "exclusive", .metric = &bytes_metric, .label = { "kind", "exclusive" } },
+	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .metric = &bytes_metric,
+	  .label = { "kind", "shared" } },
+	{ SUMS(sharing.inline_bytes), FIELD_SIZE, .key = "inline_bytes", .title = "Inline",
+	  .sort = "inline", .place = 2, .metric = &bytes_metric, .label = { "kind", "inline" } },
+	{ SUMS(sharing.delalloc_bytes), FIELD_SIZE, .key = "delalloc_bytes", .title = "Delalloc",
+	  .sort = "delalloc", .place = 2, .metric = &bytes_metric,
+	  .label = { "kind", "delalloc" } },
+	{ SUMS(set_shared_bytes), FIELD_SIZE, .title = "Set shared", .short_title = "Set sh.",
+	  .place = 1, .known = SUMS(has_set_shared), .metric = &bytes_metric,
+	  .label = { "kind", "set_shared" } },
+	{ SUMS(disk_bytes), FIELD_SIZE, .title = "Disk", .sort = SORT_DISK, .place = 2,
+	  .option = COLUMN_DISK, .known = SUMS(has_disk), .metric = &disk_metric },
+	{ SUMS(sharing.piece_count), FIELD_NUMBER, .key = "piece_count", .title = "Pieces",
+	  .sort = SORT_PIECES, .place = 3, .option = COLUMN_FRAGMENTS,
+	  .known = SUMS(sharing.has_fragments) },
+	{ SUMS(sharing.waste_bytes), FIELD_SIZE, .key = "waste_bytes", .title = "Waste",
+	  .sort = SORT_WASTE, .place = 3, .option = COLUMN_FRAGMENTS,
+	  .known = SUMS(sharing.has_fragments) },
+	{ SUMS(freed.freed_alone_bytes), FIELD_SIZE, .title = "Freed alone", .short_title = "Alone",
+	  .place = 4, .option = COLUMN_FREED, .known = SUMS(has_freed) },
+	{ SUMS(freed.freed_with_above_bytes), FIELD_SIZE, .title = "With above", .place = 4,
+	  .option = COLUMN_FREED, .known = SUMS(has_freed) },
+	{ SUMS(path), FIELD_PATH, .title = "Path", .sort = SORT_PATH, .place = 5,
+	  .unknown = "total" },
+	/* These sort arguments, and not the rows of files. */
+	{ SUMS(path), FIELD_PATH, .sort = SORT_AGE },
+	{ SUMS(path), FIELD_PATH, .sort = SORT_FREED },
+	{ 0 },
+};
+
+static struct sharing_row sharing_row_of(const char *path, const struct sharing *sharing,
+					 const struct file_space *space)
+{
+	return (struct sharing_row){
+		.path = path,
+		.sharing = *sharing,
+		.exclusive_bytes = sharing_exclusive_bytes(sharing),
+		.disk_bytes = space ? space->disk_bytes : 0,
+		.has_disk = space,
+	};
+}
+
+static unsigned int sums_options(const struct sharing_options *arguments)
+{
+	bool has_freed = arguments->freed && fiemap_shared_argument_count(arguments);
+
+	return (arguments->disk ? COLUMN_DISK : 0) | (has_freed ? COLUMN_FREED : 0) |
+	       (arguments->fragments ? COLUMN_FRAGMENTS : 0);
+}
+
+int sharing_report_keep(struct row_sort *rows, struct path_node *path,
+			const struct summary_row *kept)
+{
+	const struct sharing_row row = sharing_row_of(NULL, &kept->sharing,
+						      kept->has_space ? &kept->space : NULL);
+
+	return row_sort_add(rows, path, &row, kept);
+}
+
+static int report_sharing_row(struct sharing_report *report, const struct sharing_row *row)
+{
+	const struct sharing_options *arguments = report->arguments;
+	int ret = rows_begin_or_add(&report->summary, &report->files->out, sharing_report_fields,
+				    sums_options(arguments), row);
+
+	/* It stands below the details of the file. */
+	return ret == 0 && arguments->mode == MODE_DETAILS ? rows_end(&report->summary) : ret;
+}
+
+static void add_sharing_sums(struct output *out, const struct sharing_row *row)
+{
+	record_members(out, sharing_report_fields, row);
+	json_add_known_uint(&out->json, "disk_bytes", row->has_disk, row->disk_bytes);
+}
+
+int sharing_report_summary(struct sharing_report *report, const char *path,
+			   const struct sharing *sharing, const struct file_space *space)
+{
+	const struct sharing_row row = sharing_row_of(path, sharing, space);
+	struct output *out = &report->files->out;
+	struct json_writer *json = &out->json;
+
+	json_begin_result(json);
+	json_add_name(json, "path", path);
+	add_sharing_sums(out, &row);
+	json_add_null(json, "extents");
+	json_add_null(json, "decisions");
+	json_add_null(json, "timing");
+	json_add_null(json, "owners");
+	json_end_result(json);
+	return report_sharing_row(report, &row);
+}
+
+/* -- the extents of a file -- */
+
+static const char *const decision_names[SHARE_DECISION_COUNT] = {
+	[SHARE_DECISION_GENERATION] = "generation",
+	[SHARE_DECISION_LEAF] = "leaf",
+	[SHARE_DECISION_WALK] = "walk",
+};
+
+/* The decision if it is the same for all items of an extent, "mixed" if not, NULL without items. */
+static const char *decision_name(const struct decisions *decisions)
+{
+	const char *name = NULL;
+
+	for (int i = 0; i < SHARE_DECISION_COUNT; i++) {
+		if (!decisions->counts[i])
+			continue;
+		if (name)
+			return "mixed";
+		name = decision_names[i];
+	}
+	return name;
+}
+
+struct extent_row {
+	uint64_t offset;
+	uint64_t bytenr;
+	uint64_t length;
+	const char *flags;
+	const char *decision;
+};
+
+/* With --why. */
+#define COLUMN_DECISION 1
+
+#define EXTENT(member) offsetof(struct extent_row, member)
+
+/* Numbers for the addresses: a rounded one would be of no use. */
+static const struct field extent_fields[] = {
+	{ EXTENT(offset), FIELD_NUMBER, .title = "Offset", .width = 12 },
+	{ EXTENT(bytenr), FIELD_NUMBER, .title = "Bytenr", .width = 14 },
+	{ EXTENT(length), FIELD_SIZE, .title = "Length" },
+	{ EXTENT(flags), FIELD_TEXT, .title = "Flags", .width = 30 },
+	{ EXTENT(decision), FIELD_TEXT, .title = "Decision", .width = 8,
+	  .option = COLUMN_DECISION },
+	{ 0 },
+};
+
+enum map_kind { MAP_HOLE, MAP_EXCLUSIVE, MAP_SHARED };
+
+static const struct block_kind map_kinds[] = {
+	[MAP_HOLE] = { "hole", ".", "90" },
+	[MAP_EXCLUSIVE] = { "exclusive", "-", "32" },
+	[MAP_SHARED] = { "shared", ":+*#", "33" },
+};
+
+#define MAP_KIND_COUNT (sizeof(map_kinds) / sizeof(map_kinds[0]))
+
+static int begin_sharing_map(struct sharing_report *report, uint64_t size)
+{
+	const struct sharing_options *arguments = report->arguments;
+
+	if (!arguments->map || report->files->out.format != FORMAT_TEXT)
+		return 0;
+	report->maps.kinds = map_kinds;
+	report->maps.kind_count = MAP_KIND_COUNT;
+	return file_maps_begin(&report->maps, file_options_ask_for_several(&arguments->files),
+			       arguments->files.range, size, arguments->map);
+}
+
+int sharing_report_begin_file(struct sharing_report *report, const char *path, uint64_t size)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
+	const struct sharing_options *arguments = report->arguments;
+	struct output *out = &report->files->out;
+	int ret = begin_sharing_map(report, size);
+
+	if (ret == 0 && arguments->extents)
+		ret = rows_new(&report->rows, out, NULL, extent_fields,
+			       arguments->why ? COLUMN_DECISION : 0);
+	if (ret < 0) {
+		file_maps_end_file(&report->maps);
+		return ret;
+	}
+	report->path = path;
+	record_say(out, "%sFile: %s\n", report->files->file_count ? "\n" : "", quoted);
+	json_begin_result(&out->json);
+	json_add_name(&out->json, "path", path);
+	if (arguments->extents)
+		json_begin_array(&out->json, "extents");
+	else
+		json_add_null(&out->json, "extents");
+	return 0;
+}
+
+static void add_decisions(struct json_writer *json, const struct decisions *decisions)
+{
+	json_begin_object(json, "decisions");
+	for (int i = 0; i < SHARE_DECISION_COUNT; i++)
+		json_add_uint(json, decision_names[i], decisions->counts[i]);
+	json_end_object(json);
+}
+
+static void add_extent(struct json_writer *json, const struct mapped_extent *extent,
+		       const char *decision, const struct decisions *decisions)
+{
+	json_begin_object(json, NULL);
+	json_add_uint(json, "offset", extent->offset);
+	json_add_uint(json, "bytenr", extent->bytenr);
+	json_add_uint(json, "length", extent->length);
+	json_add_extent_flags(json, "flags", extent->flags);
+	json_add_string(json, "decision", decision);
+	if (decision && strcmp(decision, "mixed") == 0)
+		add_decisions(json, decisions);
+	json_end_object(json);
+}
+
+int sharing_report_extent(struct sharing_report *report, const struct mapped_extent *extent,
+			  const struct decisions *decisions)
+{
+	char flags[EXTENT_FLAGS_TEXT_SIZE];
+	struct extent_row row;
+
+	if (report->maps.map)
+		block_map_add(report->maps.map,
+			      mapped_extent_is_shared(extent) ? MAP_SHARED : MAP_EXCLUSIVE,
+			      (struct byte_range){ extent->offset, extent->length });
+	if (!report->arguments->extents || !decisions)
+		return 0;
+	row = (struct extent_row){
+		.offset = extent->offset,
+		.bytenr = extent->bytenr,
+		.length = extent->length,
+		.flags = format_extent_flags(flags, extent->flags),
+		.decision = decision_name(decisions),
+	};
+	add_extent(&report->files->out.json, extent, row.decision, decisions);
+	return rows_add(report->rows, &row);
+}
+
+int sharing_report_end_extents(struct sharing_report *report)
+{
+	if (report->arguments->extents)
+		json_end_array(&report->files->out.json);
+	return rows_end(&report->rows);
+}
+
+/* -- what is known of them -- */
+
+void sharing_report_calls(struct sharing_report *report, uint64_t calls,
+			  const struct counter_delta *delta)
+{
+	struct output *out = &report->files->out;
+
+	json_add_uint(&out->json, "fiemap_calls", calls);
+	if (report->arguments->global->verbosity > 0)
+		record_say(out, "FIEMAP calls: %" PRIu64 "\n", calls);
+	counter_delta_report(delta, out);
+}
+
+void sharing_report_decisions(struct sharing_report *report, const struct decisions *decisions)
+{
+	struct output *out = &report->files->out;
+
+	if (!decisions) {
+		json_add_null(&out->json, "decisions");
+		return;
+	}
+	add_decisions(&out->json, decisions);
+	record_say(out,
+		   "Decisions: %" PRIu64 " by generation, %" PRIu64 " by leaf, %" PRIu64
+		   " by walk\n",
+		   decisions->counts[SHARE_DECISION_GENERATION],
+		   decisions->counts[SHARE_DECISION_LEAF], decisions->counts[SHARE_DECISION_WALK]);
+}
+
+static void say_map_timing(const struct output *out, const struct fiemap_timing *timing,
+			   const uint64_t *cold_ns, uint64_t extent_count)
+{
+	char map[UNITS_TEXT_SIZE], check[UNITS_TEXT_SIZE];
+
+	if (cold_ns)
+		record_say(out, "Cold: %s\n", format_time(map, *cold_ns));
+	record_say(out, "Warm: %s", format_time(map, timing->map_ns + timing->shared_check_ns));
+	record_say(out, " (mapping %s, shared check %s", format_time(map, timing->map_ns),
+		   format_time(check, timing->shared_check_ns));
+	if (extent_count)
+		record_say(out, "; per extent %s and %s",
+			   format_time(map, timing->map_ns / extent_count),
+			   format_time(check, timing->shared_check_ns / extent_count));
+	record_say(out, ")\n");
+}
+
+void sharing_report_timing(struct sharing_report *report, const struct fiemap_timing *timing,
+			   const uint64_t *cold_ns, uint64_t extent_count)
+{
+	struct output *out = &report->files->out;
+	struct json_writer *json = &out->json;
+
+	if (!timing) {
+		json_add_null(json, "timing");
+		return;
+	}
+	say_map_timing(out, timing, cold_ns, extent_count);
+	json_begin_object(json, "timing");
+	json_add_uint(json, "map_ns", timing->map_ns);
+	json_add_uint(json, "shared_check_ns", timing->shared_check_ns);
+	json_add_known_uint(json, "cold_ns", cold_ns, cold_ns ? *cold_ns : 0);
+	json_end_object(json);
+}
+
+/* -- with whom: --owners -- */
+
+/* Only the owner's first row has the figures, so that the columns can be added up. */
+struct owner_row {
+	const char *subvolume;
+	uint64_t subvolid;
+	uint64_t inode;
+	uint64_t extent_count;
+	uint64_t bytes;
+	bool is_first;
+	/* one of the owner's paths, or why there is none */
+	const char *place;
+};
+
+#define OWNER(member) offsetof(struct owner_row, member)
+
+static const struct field owner_fields[] = {
+	{ OWNER(subvolume), FIELD_PATH, .title = "Subvolume", .width = 16 },
+	{ OWNER(subvolid), FIELD_NUMBER, .title = "Id", .width = 6 },
+	{ OWNER(inode), FIELD_NUMBER, .title = "Inode" },
+	{ OWNER(extent_count), FIELD_NUMBER, .title = "Extents", .known = OWNER(is_first),
+	  .unknown = "" },
+	{ OWNER(bytes), FIELD_SIZE, .title = "Bytes", .known = OWNER(is_first), .unknown = "" },
+	{ OWNER(place), FIELD_PATH, .title = "Path" },
+	{ 0 },
+};
+
+void sharing_report_no_owners(struct sharing_report *report, enum no_owners why)
+{
+	struct output *out = &report->files->out;
+
+	if (why == OWNERS_INLINE)
+		record_say(out, "Owners: unknown, because inline data has no extent\n");
+	if (why != OWNERS_NOT_ASKED)
+		json_add_null(&out->json, "owner_disagreements");
+	json_add_null(&out->json, "owners");
+}
+
+void sharing_report_disagreement(struct sharing_report *report,
+				 const struct owner_disagreement *disagreement)
+{
+	struct output *out = &report->files->out;
+	struct json_writer *json = &out->json;
+
+	record_say(out,
+		   "%sDisagreement%s: data extent %" PRIu64 " is flagged %s, and has %" PRIu64
+		   " other owners\n",
+		   terminal_alarm_begin(), terminal_alarm_end(), disagreement->bytenr,
+		   disagreement->flagged_shared ? "shared" : "not shared",
+		   disagreement->other_owner_count);
+	json_begin_object(json, NULL);
+	json_add_uint(json, "bytenr", disagreement->bytenr);
+	json_add_bool(json, "flagged_shared", disagreement->flagged_shared);
+	json_add_uint(json, "other_owner_count", disagreement->other_owner_count);
+	json_end_object(json);
+}
+
+static const char *subvolume_text(const struct owner_name *name)
+{
+	if (name->subvolume)
+		return name->subvolume;
+	return name->subvolume_error == -ENOENT ? "(deleted)" : "(unknown)";
+}
+
+/* PATH below the directory that its subvolume is mounted at, if it is; the caller frees it. */
+static char *mounted_path(const struct owner_name *name, const char *path)
+{
+	const char *directory = name->directory ? name->directory : "";
+	const char *separator = name->directory && strcmp(directory, "/") != 0 ? "/" : "";
+	char *joined;
+
+	return asprintf(&joined, "%s%s%s", directory, separator, path) < 0 ? NULL : joined;
+}
+
+static int add_place(struct rows *rows, struct owner_row *row, const char *place)
+{
+	int ret;
+
+	row->place = place;
+	ret = rows_add(rows, row);
+	row->is_first = false;
+	return ret;
+}
+
+static int report_owner_rows(struct rows *rows, const struct extent_owner *owner,
+			     const struct owner_name *name)
+{
+	struct owner_row row = {
+		.subvolume = subvolume_text(name),
+		.subvolid = owner->subvolid,
+		.inode = owner->inode,
+		.extent_count = owner->extent_count,
+		.bytes = owner->bytes,
+		.is_first = true,
+	};
+	int ret = 0;
+
+	if (!name->names || !name->names[0])
+		return add_place(rows, &row, "(no name)");
+	for (char **path = name->names; ret == 0 && *path; path++) {
+		CLEANUP_FREE char *place = mounted_path(name, *path);
+
+		ret = place ? add_place(rows, &row, place) : -ENOMEM;
+	}
+	if (ret == 0 && !name->complete)
+		ret = add_place(rows, &row, "(and maybe more)");
+	return ret;
+}
+
+static void add_owner(struct json_writer *json, const struct extent_owner *owner,
+		      const struct owner_name *name)
+{
+	static const char *const no_names[] = { NULL };
+	const char *const *names = (const char *const *)name->names;
+
+	json_begin_object(json, NULL);
+	json_add_name(json, "subvolume", name->subvolume);
+	json_add_uint(json, "subvolid", owner->subvolid);
+	json_add_uint(json, "inode", owner->inode);
+	json_add_name(json, "path", name->names ? name->names[0] : NULL);
+	json_add_names(json, "paths", names ? names : no_names);
+	json_add_bool(json, "paths_complete", name->complete);
+	json_add_name(json, "mounted_at", name->directory);
+	json_add_uint(json, "extent_count", owner->extent_count);
+	json_add_uint(json, "bytes", owner->bytes);
+	json_end_object(json);
+}
+
+/* The table of owners, and its heading, when there is one. */
+static int begin_owner_rows(struct sharing_report *report, const struct field *fields)
+{
+	if (report->owners)
+		return 0;
+	record_say(&report->files->out, "Owners:\n");
+	return rows_new(&report->owners, &report->files->out, NULL, fields, 0);
+}
+
+int sharing_report_owner(struct sharing_report *report, const struct extent_owner *owner,
+			 const struct owner_name *name)
+{
+	int ret = begin_owner_rows(report, owner_fields);
+
+	if (ret < 0)
+		return ret;
+	add_owner(&report->files->out.json, owner, name);
+	return report_owner_rows(report->owners, owner, name);
+}
+
+int sharing_report_end_owners(struct sharing_report *report, bool complete)
+{
+	struct output *out = &report->files->out;
+
+	json_end_array(&out->json);
+	if (complete && !report->owners)
+		record_say(out, "Owners: none but this file\n");
+	return rows_end(&report->owners);
+}
+
+/* -- the end of a file, and of all -- */
+
+void sharing_report_map(struct sharing_report *report)
+{
+	file_maps_report(&report->maps, report->path);
+}
+
+int sharing_report_sums(struct sharing_report *report, const struct sharing *sharing,
+			const struct file_space *space)
+{
+	const struct sharing_row row = sharing_row_of(report->path, sharing, space);
+
+	add_sharing_sums(&report->files->out, &row);
+	return report_sharing_row(report, &row);
+}
+
+void sharing_report_end_file(struct sharing_report *report, int error)
+{
+	rows_end(&report->rows);
+	file_maps_end_file(&report->maps);
+	report->path = NULL;
+	files_end_result(report->files, error);
+}
+
+static void add_freed(struct json_writer *json, const struct freed_space *space)
+{
+	if (!space || !space->has_freed) {
+		json_add_null(json, "freed");
+		return;
+	}
+	json_begin_object(json, "freed");
+	json_add_uint(json, "freed_bytes", space->freed_bytes);
+	json_add_known_uint(json, "freed_raw_bytes", space->has_raw_bytes, space->freed_raw_bytes);
+	json_add_uint(json, "kept_bytes", space->kept_bytes);
+	json_add_uint(json, "read_only_bytes", space->read_only_bytes);
+	/* Which tree blocks other trees share can only be found out by reading all of them. */
+	json_add_null(json, "freed_metadata_bytes");
+	json_add_uint(json, "incomplete_extent_count", space->incomplete_count);
+	json_end_object(json);
+}
+
+static void say_freed(const struct output *out, const struct sharing *total,
+		      const struct freed_space *space)
+{
+	char data[UNITS_TEXT_SIZE];
+
+	if (!space || !space->has_freed)
+		return;
+	record_say(out, "Freed: %s of data\n", format_size(data, space->freed_bytes, out->sizes));
+	if (space->has_raw_bytes && space->freed_raw_bytes != space->freed_bytes)
+		record_say(out, "On the devices: %s of data, with all copies\n",
+			   format_size(data, space->freed_raw_bytes, out->sizes));
+	record_say(out, "Kept: %s of data, still referenced elsewhere\n",
+		   format_size(data, space->kept_bytes, out->sizes));
+	if (space->read_only_bytes)
+		record_say(out, "Read-only: %s of data, on devices that are not writable\n",
+			   format_size(data, space->read_only_bytes, out->sizes));
+	if (total->delalloc_bytes)
+		record_say(out, "Not on disk yet: %s of data\n",
+			   format_size(data, total->delalloc_bytes, out->sizes));
+}
+
+static struct sharing_row argument_row(const struct argument_rows *rows, uint32_t index)
+{
+	struct sharing_row row = sharing_row_of(rows->paths[index], &rows->sharing[index], NULL);
+
+	row.has_freed = rows->freed;
+	if (rows->freed)
+		row.freed = rows->freed[index];
+	return row;
+}
+
+static void add_arguments(struct output *out, const struct argument_rows *rows)
+{
+	struct json_writer *json = &out->json;
+
+	if (!rows->count) {
+		json_add_null(json, "arguments");
+		return;
+	}
+	json_begin_array(json, "arguments");
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const struct sharing_row row = argument_row(rows, i);
+
+		json_begin_object(json, NULL);
+		json_add_name(json, "path", row.path);
+		record_members(out, sharing_report_fields, &row);
+		json_add_known_uint(json, "freed_alone_bytes", row.has_freed,
+				    row.freed.freed_alone_bytes);
+		json_add_known_uint(json, "freed_with_above_bytes", row.has_freed,
+				    row.freed.freed_with_above_bytes);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void add_total(struct sharing_report *report, const struct sharing_row *row,
+		      const struct argument_rows *rows, const struct freed_space *space)
+{
+	struct output *out = &report->files->out;
+	struct json_writer *json = &out->json;
+
+	files_begin_json_total(report->files);
+	record_members(out, sharing_report_fields, row);
+	json_add_known_uint(json, "set_shared_bytes", row->has_set_shared, row->set_shared_bytes);
+	json_add_known_uint(json, "disk_bytes", row->has_disk && report->arguments->disk,
+			    row->disk_bytes);
+	add_freed(json, space);
+	fiemap_shared_rewrite_json(out, report->arguments, &row->sharing, space);
+	add_arguments(out, rows);
+	files_end_json_total(report->files);
+	/* A sample for each of a million files would be of no use. */
+	metrics_add(out->metrics, &files_metric, NULL, report->files->file_count);
+	record_samples(out, sharing_report_fields, row);
+	if (space && space->has_freed)
+		metrics_add(out->metrics, &freed_metric, NULL, space->freed_bytes);
+}
+
+static int report_total_row(struct sharing_report *report, const struct sharing_row *row,
+			    const struct argument_rows *rows)
+{
+	const struct sharing_options *arguments = report->arguments;
+	bool is_one = report->files->file_count == 1 ||
+		      !file_options_ask_for_several(&arguments->files);
+
+	if (!arguments->summarize && is_one)
+		return 0;
+	if (arguments->mode == MODE_DETAILS)
+		record_say(&report->files->out, "\n");
+	for (uint32_t i = 0; i < rows->count; i++) {
+		const struct sharing_row of_argument = argument_row(rows, i);
+		int ret = report_sharing_row(report, &of_argument);
+
+		if (ret < 0)
+			return ret;
+	}
+	return report_sharing_row(report, row);
+}
+
+int sharing_report_total(struct sharing_report *report, const struct sharing *total,
+			 const struct argument_rows *rows, const uint64_t *set_shared_bytes,
+			 const struct freed_space *space)
+{
+	struct sharing_row row = sharing_row_of(NULL, total, NULL);
+	int ret, ended;
+
+	row.has_set_shared = set_shared_bytes;
+	row.set_shared_bytes = set_shared_bytes ? *set_shared_bytes : 0;
+	row.has_disk = space;
+	row.disk_bytes = space ? space->disk_bytes : 0;
+	report->has_inline = total->inline_bytes > 0;
+	add_total(report, &row, rows, space);
+	ret = report_total_row(report, &row, rows);
+	ended = rows_end(&report->summary);
+	if (ret == 0)
+		ret = ended;
+	if (ret == 0)
+		say_freed(&report->files->out, total, space);
+	if (ret == 0)
+		fiemap_shared_rewrite_say(&report->files->out, report->arguments, total, space,
+					  report->can_be_copied);
+	return ret;
+}
+
+int sharing_report_maps(struct sharing_report *report)
+{
+	return file_maps_report_all(&report->maps, report->files->out.sizes);
+}
+
+void sharing_report_close(struct sharing_report *report)
+{
+	file_maps_free(&report->maps);
+	rows_end(&report->summary);
+}
+
+/* -- the owners by subvolume -- */
+
+struct subvolume_row {
+	const char *path;
+	const char *directory;
+	const char *name;
+	struct subvolume_owners owners;
+};
+
+#define SUBVOLUME(member) offsetof(struct subvolume_row, member)
+
+static const struct field subvolume_fields[] = {
+	{ SUBVOLUME(name), FIELD_PATH, .title = "Subvolume", .width = 16 },
+	{ SUBVOLUME(path), FIELD_PATH, .key = "subvolume" },
+	{ SUBVOLUME(owners.subvolid), FIELD_NUMBER, .key = "subvolid", .title = "Id", .width = 6 },
+	{ SUBVOLUME(directory), FIELD_PATH, .key = "mounted_at" },
+	{ SUBVOLUME(owners.file_count), FIELD_NUMBER, .key = "file_count", .title = "Files" },
+	{ SUBVOLUME(owners.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents" },
+	{ SUBVOLUME(owners.bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes" },
+	{ 0 },
+};
+
+int sharing_report_subvolume(struct sharing_report *report, const struct subvolume_owners *owners,
+			     const struct owner_name *name)
+{
+	const struct subvolume_row row = {
+		.path = name->subvolume,
+		.directory = name->directory,
+		.name = subvolume_text(name),
+		.owners = *owners,
+	};
+	int ret = begin_owner_rows(report, subvolume_fields);
+
+	if (ret < 0)
+		return ret;
+	record_object(&report->files->out, NULL, subvolume_fields, &row);
+	return rows_add(report->owners, &row);
+}
+
+int sharing_report_end_subvolumes(struct sharing_report *report)
+{
+	struct output *out = &report->files->out;
+
+	json_end_array(&out->json);
+	if (!report->owners)
+		record_say(out, "Owners: none but these files%s\n",
+			   report->has_inline ? "; those of inline data are unknown" : "");
+	return rows_end(&report->owners);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+#include <search.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <linux/fcntl.h>
+#include <linux/stat.h>
+
+#include "path/inode-identity.h"
+
+/* As the kernel has it: the structs of some C libraries are without the mount. */
+static int kernel_statx(int fd, unsigned int flags, unsigned int mask, struct statx *ret_status)
+{
+	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | flags, mask, ret_status) < 0 ? -errno : 0;
+}
+
+int inode_identity_of(int fd, struct inode_identity *ret_identity)
+{
+	struct statx status;
+	int ret = kernel_statx(fd, 0, STATX_INO | STATX_BTIME, &status);
+
+	if (ret < 0)
+		return ret;
+	*ret_identity = (struct inode_identity){
+		.inode = status.stx_ino,
+		.birth_s = status.stx_btime.tv_sec,
+		.birth_ns = status.stx_btime.tv_nsec,
+	};
+	return 0;
+}
+
+int mount_identity_of(int fd, uint64_t *ret_mount)
+{
+	struct statx status;
+	int ret = kernel_statx(fd, AT_STATX_DONT_SYNC, STATX_MNT_ID, &status);
+
+	if (ret < 0)
+		return ret;
+	if (status.stx_mask & STATX_MNT_ID)
+		*ret_mount = status.stx_mnt_id;
+	else
+		*ret_mount = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
+	return 0;
+}
+
+struct inode_key {
+	dev_t device;
+	ino_t inode;
+};
+
+struct inode_set {
+	void *tree;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct inode_key *x = a, *y = b;
+
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return (x->device > y->device) - (x->device < y->device);
+}
+
+int inode_set_new(struct inode_set **ret_set)
+{
+	struct inode_set *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return -ENOMEM;
+	*ret_set = set;
+	return 0;
+}
+
+void inode_set_free(struct inode_set *set)
+{
+	if (!set)
+		return;
+	tdestroy(set->tree, free);
+	free(set);
+}
+
+int inode_set_add(struct inode_set *set, dev_t device, ino_t inode)
+{
+	struct inode_key *key = malloc(sizeof(*key));
+	struct inode_key **node;
+
+	if (!key)
+		return -ENOMEM;
+	*key = (struct inode_key){ .device = device, .inode = inode };
+	node = tsearch(key, &set->tree, compare_keys);
+	if (!node) {
+		free(key);
+		return -ENOMEM;
+	}
+	if (*node != key) {
+		free(key);
+		return 0;
+	}
+	return 1;
+}
+
+bool inode_set_contains(const struct inode_set *set, dev_t device, ino_t inode)
+{
+	const struct inode_key key = { .device = device, .inode = inode };
+
+	return tfind(&key, &set->tree, compare_keys) != NULL;
+}
