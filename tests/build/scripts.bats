@@ -9,52 +9,95 @@ load environment.bash
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
     mkdir -p tree/.ci tree/tests bin
-    cp "$top_srcdir/.ci/run" "$top_srcdir/.ci/checks.py" tree/.ci/
+    cp "$top_srcdir/.ci/run" "$top_srcdir/.ci/full" tree/.ci/
     cp -r "$top_srcdir/tests/newcomer" "$top_srcdir/tests/python" tree/tests/
     # make distcheck has read-only sources.
     chmod -R u+w tree
     PATH=$PWD/bin:$PATH
 }
 
-@test ".ci/run only prints help for --help and for unknown arguments" {
+@test ".ci/run and .ci/full only print help for --help and for unknown arguments" {
+    local script
+
     stub tree/quickstart 'exit 99'
-    run -0 bash tree/.ci/run --help
-    [[ $output == "usage: .ci/run"* ]]
-    run -2 tree/.ci/run --quick
-    [[ $output == "usage: .ci/run"* ]]
+    for script in run full; do
+        run -0 "tree/.ci/$script" --help
+        [[ ${output,} == "usage: .ci/$script"* ]]
+        run -2 "tree/.ci/$script" --quick
+        [[ ${output,} == "usage: .ci/$script"* ]]
+    done
 }
 
-@test ".ci/run repeats at its end what failed" {
+# prepare_gate OUTPUT: of the tests, which fail. Once more, they have the status that the file again says.
+prepare_gate() {
+    mkdir -p tree/kernel/scripts
+    stub tree/quickstart "[ \$1 != check ] || { echo '$1' && exit 1; }"
+    stub tree/.ci/lint
+    stub tree/configure
+    stub tree/kernel/scripts/check
+    # shellcheck disable=SC2016 # for the stub
+    stub bin/make "case \$* in *recheck*) echo >>'$PWD/calls' && exit \$(cat '$PWD/again') ;; esac"
+}
+
+@test ".ci/run runs what fails once more: it is unstable, or fails again" {
+    prepare_gate 'FAIL: tests/x.bats 2 - y'
+    echo 0 >again
+    run -0 bash tree/.ci/run
+    [[ $output == *$'\nunstable: check: FAIL: tests/x.bats 2 - y\n'* ]]
+    echo 1 >again
+    run -1 bash tree/.ci/run
+    [[ $output == *$'\nFAILED: check: FAIL: tests/x.bats 2 - y\n'* ]]
+    [ "$(wc -l <calls)" -eq 2 ]
+}
+
+@test ".ci/run does not repeat a crash, nor the report of a sanitizer" {
+    local finding
+
+    echo 0 >again
+    for finding in 'expected exit code 0, got 139' 'ERROR: AddressSanitizer: heap-buffer-overflow' \
+        'a.c:1:2: runtime error: signed integer overflow' 'ERROR: tests/unit/x - exited with status 134'; do
+        prepare_gate "$finding"
+        run -1 bash tree/.ci/run
+        [[ $output == *$'\nFAILED: check: '* ]]
+    done
+    [ ! -e calls ]
+    prepare_gate 'expected exit code 139, got 0'
+    run -0 bash tree/.ci/run
+    [ -e calls ]
+}
+
+prepare_full() {
+    git init -q tree && git -C tree add . && git -C tree -c user.name=a -c user.email=a@b commit -qm "a change"
+    stub tree/configure
+    stub bin/make
+}
+
+@test ".ci/full continues after a failure, and ends with a table" {
     # shellcheck disable=SC2016 # for the stub
     stub tree/quickstart 'case $1 in check-kernel) echo "FAILED test_seek.py::test_maps[6.12]"; exit 1 ;; esac'
     stub tree/tests/newcomer 'echo "FAIL: tests/x 2 - y"' 'echo "    # at line 5"' 'seq 1000' 'exit 1'
-    stub tree/.ci/lint
-    stub tree/configure 'exit 0'
-    stub bin/git
-    # shellcheck disable=SC2016 # for the stub
-    stub bin/python3 'case $* in *pytest*) exit ;; esac' "exec $(command -v python3) \"\$@\""
+    prepare_full
     # shellcheck disable=SC2016 # for the stub
     stub bin/make 'case $* in *check-fuzz*) echo "out of memory"; exit 2 ;; esac'
-    run -1 bash tree/.ci/run
-    [[ $output == *"==> newcomer bookworm failed: "*"FAIL: tests/x 2 - y"$'\n'"    # at line 5"* ]]
+    run -1 tree/.ci/full check-kernel newcomer-bookworm fuzzing coverage
+    [[ $output == *"==> newcomer-bookworm failed: "*"FAIL: tests/x 2 - y"$'\n'"    # at line 5"* ]]
     [[ $output == *"==> check-kernel failed: "*"FAILED test_seek.py::test_maps[6.12]"* ]]
-    [[ $output == *"==> fuzzing failed: "*$'\nout of memory\n'*"Time of each part"* ]]
-    [[ $output == *$'\ncoverage '*" passed "* ]]
-    [[ ${lines[-1]} == "total "* ]]
+    [[ $output == *"==> fuzzing failed: "*$'\nout of memory\n'*"==> Commit "*" a change"* ]]
+    [ "$(tail -n 5 <<<"$output" | grep -cE '^(check-kernel|newcomer-bookworm|fuzzing) +FAILED +0 min|^coverage +passed +0 min|^total ')" -eq 5 ]
+    run -0 tree/.ci/full coverage
 }
 
-@test ".ci/run leaves no process and no folder after a signal" {
+@test ".ci/full leaves no process and no folder after a signal" {
     local pid tries left status=0
 
-    # shellcheck disable=SC2016 # for the stub
-    stub tree/quickstart 'case $1 in check-kernel) sleep 1000 & exec sleep 1000 ;; esac'
-    stub tree/.ci/lint ': >lint-runs' 'sleep 1000 & exec sleep 1000'
-    stub bin/git
+    stub tree/quickstart
+    stub tree/tests/newcomer ': >begun' 'sleep 1000 & exec sleep 1000'
+    prepare_full
     mkdir scratch
-    TMPDIR=$PWD/scratch tree/.ci/run 3>&- &
+    TMPDIR=$PWD/scratch tree/.ci/full newcomer-trixie 3>&- &
     pid=$!
     for ((tries = 0; tries < 300; tries++)); do
-        [ ! -e tree/lint-runs ] || break
+        [ ! -e tree/begun ] || break
         sleep 0.1
     done
     [ -n "$(ls scratch)" ]
@@ -207,17 +250,17 @@ inspect_commands() {
     BATS=$PWD/hanging BATS_FILE_TIMEOUT=1 run -124 sh "$top_srcdir/tests/cli/run-bats" tests/build/x.bats </dev/null
 }
 
-@test "SLOW_TESTS=no leaves out slow tests, and no whole file" {
+@test "SLOW_TESTS=no leaves out slow tests and races, and no whole file" {
     local file slow
 
     for file in "$top_srcdir"/tests/*/*.bats; do
-        slow=$(grep -c '^# bats test_tags=slow$' "$file" || true)
+        slow=$(grep -cE '^# bats test_tags=(slow|race)$' "$file" || true)
         [ "$slow" -lt "$(grep -c '^@test' "$file")" ] || fail "all of $file is slow"
     done
     # shellcheck disable=SC2016 # a script
     stub bats-with 'echo "$*"'
     BATS=$PWD/bats-with SLOW_TESTS=no run -0 sh "$top_srcdir/tests/cli/run-bats" tests/build/x.bats </dev/null
-    [ "$output" = "--filter-tags !slow --tap tests/build/x.bats" ]
+    [ "$output" = "--filter-tags !slow,!race --tap tests/build/x.bats" ]
     BATS=$PWD/bats-with SLOW_TESTS='' run -0 sh "$top_srcdir/tests/cli/run-bats" tests/build/x.bats </dev/null
     [ "$output" = "--tap tests/build/x.bats" ]
 }

@@ -301,6 +301,7 @@ collect_to_file() {
     read_output
 }
 
+# bats test_tags=slow
 @test "collect: a check whose process cannot be killed is not started again" {
     local left
 
@@ -325,6 +326,7 @@ collect_to_file() {
     expect_sample gauge btrfs_fastpath_check_status check=stuck,command=seek-map 0
 }
 
+# bats test_tags=slow
 @test "collect: after an upgrade a process that cannot be killed is found, and other checks of its name are made" {
     local FASTPATH=$MNT/work/program
 
@@ -348,6 +350,7 @@ collect_to_file() {
     release_inode_locks
 }
 
+# bats test_tags=slow
 @test "collect: a check of a tree gives the other files, and is not started again either" {
     mkdir "$MNT/work/tree"
     head -c 1M /dev/urandom | tee "$MNT/work/tree/file" >"$MNT/work/tree/held"

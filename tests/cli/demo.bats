@@ -93,6 +93,7 @@ expect_calls_work() {
     expect_calls_work 10 < <(sed -nE 's/^\| .*\? \| `btrfs-fastpath (.*)` \|$/\1/p' "$top_srcdir/README.md")
 }
 
+# bats test_tags=slow
 @test "demo --all runs each command, and leaves nothing" {
     TMPDIR=$PLACE run -0 demo --all
     for command in status fiemap-shared seek-map log-stats nocow-check send-reada; do
@@ -109,6 +110,7 @@ expect_calls_work() {
     [ "$(ls -A "$MNT")" = program ] || fail "$(ls -A "$MNT")"
 }
 
+# bats test_tags=slow
 @test "demo leaves nothing after a signal, and reports it" {
     for signal in INT TERM HUP; do
         : >"$BATS_TEST_TMPDIR/output"

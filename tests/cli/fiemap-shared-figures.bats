@@ -349,6 +349,7 @@ pieces_of() {
     filefrag -v -b1 "$1" | awk '/^ *[0-9]+:/ { gsub(/[.:]/, " "); if ($4 != end) pieces++; end = $5 + 1 } END { print pieces + 0 }'
 }
 
+# bats test_tags=slow
 @test "--fragments: pieces are those of filefrag (plain)" {
     local count=0 path pieces
 

@@ -439,6 +439,7 @@ rows() {
 }
 
 # The file is renamed back and forth, so that a name of it is found twice, and the other name is not in the set.
+# bats test_tags=race
 @test "a name that is found twice is not two names" {
     local directory pid
 

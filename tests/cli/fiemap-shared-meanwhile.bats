@@ -105,6 +105,7 @@ pause_balance() {
     btrfs filesystem sync "$MNT"
 }
 
+# bats test_tags=race
 @test "a balance that is paused between the files, and resumed and paused" {
     local kind
 
@@ -284,6 +285,7 @@ changed() {
     expect_quiet_figures
 }
 
+# bats test_tags=slow
 @test "no figure while files change all the time" {
     local command="head -c 5000 /dev/urandom >'$MNT/v/d/new' && cp --reflink=always '$MNT/v/d/new' '$MNT/v/d/0' && sync -f '$MNT'"
 

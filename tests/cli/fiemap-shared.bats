@@ -194,6 +194,7 @@ owner_files() {
         "\(.[0].subvolume | sub(".*/"; "")) \(length)"' | sort
 }
 
+# bats test_tags=slow
 @test "--owners --summarize: subvolumes, with each file and each byte once" {
     make_owners
     diff <(owner_summary volume) - <<<$'tuesday 4 4 8\nmonday 3 3 7\nother 3 2 6\nvolume 2 1 4'
@@ -746,6 +747,7 @@ expect_keys() {
     [ "$wants" = true ]
 }
 
+# bats test_tags=slow
 @test "JSON has all promised keys for every combination of options" {
     local number
     local options=()
@@ -1065,12 +1067,14 @@ rewrite() {
     sync "$1"
 }
 
+# bats test_tags=race
 @test "a file that grows can be scanned" {
     mkdir "$MNT/within"
     : >"$MNT/within/grows"
     scan_while append_blocks "$MNT/within/grows"
 }
 
+# bats test_tags=race
 @test "a file that is truncated and rewritten can be scanned" {
     mkdir "$MNT/within"
     : >"$MNT/within/changes"
@@ -1083,6 +1087,7 @@ replace_files() {
     cp --reflink=always "$MNT/file" "$1/$RANDOM"
 }
 
+# bats test_tags=race
 @test "files that vanish during a walk are no error" {
     local number
 
@@ -1395,6 +1400,7 @@ peak_after() {
     awk '/^VmHWM/ { print $2 }' "/proc/$(pgrep -P "$pid")/status"
 }
 
+# bats test_tags=slow
 @test "memory does not grow with the number of extents" {
     local format small large pid
 

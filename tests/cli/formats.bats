@@ -124,6 +124,12 @@ in_each_place() {
     is_sanitized || try_all without_proc "$1" <<<"$calls"
 }
 
+@test "status" {
+    try_all complete status <<<'missing'
+    try_all no_privilege status <<<'--check'
+    [ "$checked" -ge 8 ]
+}
+
 # bats test_tags=slow
 @test "fiemap-shared" {
     in_each_place fiemap-shared <<'TEXT'
@@ -232,7 +238,8 @@ TEXT
     [ "$checked" -ge 200 ]
 }
 
-@test "status" {
+# bats test_tags=slow
+@test "status, in each place" {
     in_each_place status <<'TEXT'
 
 .

@@ -90,6 +90,7 @@ our_names() {
         sed 's/^status$/fastpath-status/'
 }
 
+# bats test_tags=slow
 @test "every subcommand of btrfs-progs: without arguments, --help, a bogus option" {
     local list count=0 words
     list=$("$BTRFS_PROGRAM" --help | sed -n 's/^    btrfs //p' |

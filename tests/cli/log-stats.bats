@@ -164,6 +164,7 @@ log_stats_beside() {
     [ "$status" -eq 0 ]
 }
 
+# bats test_tags=race
 @test "without the log, while others write, no fsync is taken for a log commit" {
     mount -o remount,notreelog "$MNT"
     log_stats_beside others_write --files 400 --every 20
@@ -171,6 +172,7 @@ log_stats_beside() {
     [ "$(json '.["log-stats"].full_commits')" -ge 15 ]
 }
 
+# bats test_tags=race
 @test "while other programs commit all the time, fsyncs are not counted as full commits" {
     log_stats_beside others_commit --files 4000 --every 20
     [ "$(json '.["log-stats"] | .log_commits + .full_commits + .uncertain')" -eq 200 ]
@@ -693,6 +695,7 @@ for name in os.listdir(".")[:500]:
     sync -f "$1"
 }
 
+# bats test_tags=slow
 @test "a full file system" {
     mount_other 128M mkfs.btrfs -q
     fill_up "$DIR"
@@ -1017,6 +1020,7 @@ sysfs_vanishes() {
 }
 
 # A dozen rows fill the writer's buffer, which takes a minute.
+# bats test_tags=slow
 @test "--watch prints a row of JSON when its interval is over" {
     start --format json --watch --interval 5 "$DIR"
     within 40 grep -q elapsed_ns "$BATS_TEST_TMPDIR/stdout"

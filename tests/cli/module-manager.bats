@@ -777,6 +777,7 @@ survives_depmod() {
     survives_depmod disable stock_everywhere 'kill -KILL 0'
 }
 
+# bats test_tags=slow
 @test "a depmod that fails: the same" {
     survives_depmod update ours_everywhere 'exit 1'
     survives_depmod disable stock_everywhere 'exit 1'

@@ -60,6 +60,7 @@ meanwhile() {
     expect_json '[."nocow-check"[0].ranges[].length] | tojson' "[$BYTES]"
 }
 
+# bats test_tags=slow
 @test "a part is unknown if each look has a balance" {
     local format option
 
@@ -76,6 +77,7 @@ meanwhile() {
     [[ $stderr = *"ERROR: changed while it was checked: '$MNT/file'"* ]] || fail "$stderr"
 }
 
+# bats test_tags=race
 @test "FIEMAP's answer on sharing counts only if nothing changes, without privilege" {
     local begun=$BATS_TEST_TMPDIR/begun done=$BATS_TEST_TMPDIR/done
 

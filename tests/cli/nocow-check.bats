@@ -92,6 +92,7 @@ prove_nocow() {
     done
 }
 
+# bats test_tags=slow
 @test "every prediction is right with small nodes, long checksums and items for holes" {
     run -0 prove_nocow -n 4096 --csum sha256 -O ^no-holes
     for reason in prealloc nodatacow no_flag generation compressed shared checksums hole inline; do
@@ -818,6 +819,7 @@ blocked_by() {
     expect_json '."nocow-check"[0].cow_bytes' $((64 * 1024))
 }
 
+# bats test_tags=slow
 @test "--check: no alarm for a file that no program can write to" {
     local file=$MNT/within/file
 
@@ -875,6 +877,7 @@ bytenr_of() {
     json '."nocow-check"[0].ranges[0].bytenr'
 }
 
+# bats test_tags=slow
 @test "data on a seed device is copied" {
     local mnt=$BATS_TEST_TMPDIR/mnt before
 
@@ -973,6 +976,7 @@ bytenr_of() {
     [ "$stderr" = "ERROR: cannot write to standard output: No space left on device" ]
 }
 
+# bats test_tags=race
 @test "a file that changes underfoot" {
     local writer
 
@@ -1208,6 +1212,7 @@ fake_fio() {
     [ "$(cat "$BATS_TEST_TMPDIR/limit")" = 100 ]
 }
 
+# bats test_tags=slow
 @test "--exercise: in directories with inherited attributes" {
     local attribute scratch
 
@@ -1232,6 +1237,7 @@ fake_fio() {
     expect_json .exercise.moved_bytes 0
 }
 
+# bats test_tags=slow
 @test "--exercise: a snapshot in the middle shows" {
     local engine
 
@@ -1247,6 +1253,7 @@ fake_fio() {
     done
 }
 
+# bats test_tags=slow
 @test "--exercise: a signal leaves nothing behind" {
     local engine pid signal used
 

@@ -89,6 +89,7 @@ gnuplot_that() {
     [ "$(points_in "$PLOT")" -eq $((50 + kinds)) ]
 }
 
+# bats test_tags=slow
 @test "log-stats: of many fsyncs a point is the mean of several" {
     run -0 log_stats --files 1500 --every 1 --plot "$PLOT" "$DIR"
     run -0 texts_in "$PLOT"

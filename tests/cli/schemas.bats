@@ -77,6 +77,7 @@ expect_valid() {
     output=$whole
 }
 
+# bats test_tags=slow
 @test "fiemap-shared" {
     local options
 
@@ -94,6 +95,7 @@ expect_valid() {
     expect_json '."fiemap-shared" | length' 0
 }
 
+# bats test_tags=slow
 @test "seek-map" {
     local options
 
@@ -111,6 +113,7 @@ expect_valid() {
     validate <<<"$output"
 }
 
+# bats test_tags=slow
 @test "nocow-check" {
     local options
 
@@ -128,6 +131,7 @@ expect_valid() {
     expect_valid 0 nocow-check --exercise "$MNT" --size 1M --seconds 1 --engine builtin --scratch nocow "$DIR/nocow"
 }
 
+# bats test_tags=slow
 @test "send-reada" {
     local options
 
@@ -156,6 +160,7 @@ expect_valid() {
     expect_valid 1 send-reada --decode "$BATS_TEST_TMPDIR/missing"
 }
 
+# bats test_tags=slow
 @test "log-stats" {
     local options
 
@@ -193,6 +198,7 @@ expect_valid_watch() {
     run ! validate log-stats < <(head -n 1 "$BATS_TEST_TMPDIR/ndjson")
 }
 
+# bats test_tags=slow
 @test "log-stats --watch" {
     local what
 
@@ -203,6 +209,7 @@ expect_valid_watch() {
     done
 }
 
+# bats test_tags=slow
 @test "status" {
     expect_valid 0 status
     expect_valid 0 status "$MNT"
@@ -243,6 +250,7 @@ alter() {
     refuse_altered "$1" "del(.__header), (.__header.version = 1), (.more = 1), del(.\"$1\"), [.]"
 }
 
+# bats test_tags=slow
 @test "a document that was altered is refused" {
     expect_valid 0 fiemap-shared --extents --owners --why --timing --disk --freed "$DIR/data"
     alter fiemap-shared

@@ -499,6 +499,7 @@ on_release() {
     run -0 env RELEASE="$1" "$top_builddir/tests/cli/other-release-seek-map" "${@:2}" seek-map -s --verdict "$MNT/quarters"
 }
 
+# bats test_tags=slow
 @test "--verdict reports whether seek-cache helps" {
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
     export SEEK_LIE=slow-at-start:1:9999

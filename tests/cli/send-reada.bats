@@ -348,6 +348,7 @@ SIZE='[0-9.]+[KMGT]?i?B'
     [[ $output == *"measured: $(bytes_of "$MNT/first") sent and discarded in "* ]] || fail "$output"
 }
 
+# bats test_tags=slow
 @test "--rate=measure ends before a long stream does" {
     local measured real
 
@@ -743,6 +744,7 @@ PYTHON
     "$BTRFS" subvolume delete "$MNT/short-lived" >/dev/null
 }
 
+# bats test_tags=slow
 @test "progress fits the terminal, with the time left if known" {
     local columns
 

@@ -48,6 +48,7 @@ status_json() {
     done
 }
 
+# bats test_tags=slow
 @test "the script of the source tree agrees" {
     local feature
 
@@ -311,6 +312,7 @@ expect_nothing_left() {
     rmdir "$MNT/folder"
 }
 
+# bats test_tags=slow
 @test "--measure: every feature is seen at work, and nothing is left" {
     local verdicts
 
@@ -347,6 +349,7 @@ expect_nothing_left() {
     expect_nothing_left
 }
 
+# bats test_tags=slow
 @test "--measure announces its work, and three features need no privilege" {
     folder_with 65534
     run --separate-stderr as_nobody "$MNT/program" status --measure "$MNT/folder"
@@ -383,6 +386,7 @@ loops_below() {
     losetup -n -O NAME,BACK-FILE | awk -v folder="$1/" 'index($2, folder) == 1'
 }
 
+# bats test_tags=slow
 @test "--measure mounts where nobody sees it, and works for a path from here" {
     local pid
 
@@ -433,6 +437,7 @@ loops_below() {
     [ ! -s "$BATS_TEST_TMPDIR/left" ] || fail "left behind:" "$(cat "$BATS_TEST_TMPDIR/left")"
 }
 
+# bats test_tags=slow
 @test "--measure leaves nothing after a signal" {
     local pid status signal delay
 

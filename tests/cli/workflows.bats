@@ -115,6 +115,7 @@ EOF
     [ $((sent - estimate)) -lt 1024 ] || fail "btrbk sent $sent, estimated: $estimate"
 }
 
+# bats test_tags=slow
 @test "Is the file or the kernel to blame?" {
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
     matches "$BATS_TEST_DESCRIPTION" times factor seek-cache no-seek-cache
@@ -124,6 +125,7 @@ EOF
     matches "$BATS_TEST_DESCRIPTION" times no-seek-cache walk spaces
 }
 
+# bats test_tags=slow
 @test "My mail server's fsyncs got slow" {
     matches "$BATS_TEST_DESCRIPTION" times fsyncs histogram growth commits watch verdict spaces
 }
@@ -133,6 +135,7 @@ sum_of() {
     sed -nE "s/^ *$1 +([0-9]+) .*/\1/p" <<<"$output" | tr '\n' ' '
 }
 
+# bats test_tags=slow
 @test "Which process causes the commits?" {
     matches "$BATS_TEST_DESCRIPTION" times interval causes namespace spaces
 }
@@ -145,6 +148,7 @@ sum_of() {
     matches "$BATS_TEST_DESCRIPTION" uuid
 }
 
+# bats test_tags=slow
 @test "the page's fsyncs are mostly log" {
     local log
 
@@ -157,6 +161,7 @@ sum_of() {
     matches "$BATS_TEST_DESCRIPTION" times commits state kinds
 }
 
+# bats test_tags=slow
 @test "Does my kernel have it, and would the patches help here?" {
     matches "$BATS_TEST_DESCRIPTION" release front-end features evidence ratio spaces
 }
@@ -174,24 +179,29 @@ page() {
     page inspect-fiemap-shared EXAMPLES times decisions
 }
 
+# bats test_tags=slow
 @test "examples of seek-map" {
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
     page inspect-seek-map EXAMPLES times factor seek-cache walk pairs spaces
 }
 
 # EXAMPLES come first.
+# bats test_tags=slow
 @test "examples of log-stats, and as a monitoring plugin" {
     page inspect-log-stats "A MONITORING PLUGIN" times fsyncs histogram growth verdict commits scratch samples state kinds spaces
 }
 
+# bats test_tags=slow
 @test "examples of send-reada" {
     page inspect-send-reada EXAMPLES times uuid rate short passes read extents spaces
 }
 
+# bats test_tags=slow
 @test "examples of nocow-check" {
     page inspect-nocow-check EXAMPLES times addresses exercise spaces
 }
 
+# bats test_tags=slow
 @test "examples of status" {
     page fastpath-status EXAMPLES release front-end features evidence ratio spaces
 }
@@ -216,6 +226,7 @@ wrong() {
     grep -q '^[-+][^-+]' <<<"$output" || fail "no difference is printed: $expression" "$output"
 }
 
+# bats test_tags=slow
 @test "a page that is wrong is noticed, also where figures are masked" {
     local freed="What do I get back if I delete these?" seek="Is the file or the kernel to blame?"
 

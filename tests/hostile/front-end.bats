@@ -108,6 +108,7 @@ for digit in sys.argv[1]:
 os.execv(sys.argv[2], sys.argv[2:])' "$@" 3>&-
 }
 
+# bats test_tags=slow
 @test "nothing that is opened gets the place of a closed standard file" {
     local files
 

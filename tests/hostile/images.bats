@@ -98,6 +98,7 @@ expect_refused() {
     expect_json '[.. | numbers | select(. > 268435456)] | length' 0
 }
 
+# bats test_tags=slow
 @test "sizes and generations of file extents that cannot be" {
     local field
 

@@ -120,6 +120,7 @@ expect_left() {
     within nothing_runs
 }
 
+# bats test_tags=slow
 @test "the rest of the tree is reported" {
     hold_inode_lock "$HELD" "$MNT/fuse"
     start sums fiemap-shared -r "$TREE"
@@ -154,6 +155,7 @@ expect_left() {
     expect_left 6
 }
 
+# bats test_tags=slow
 @test "the report on a file ends where it was" {
     hold_inode_lock "$HELD" "$MNT/fuse"
     start extents --format json fiemap-shared -r -e --owners --timing "$TREE"
@@ -222,6 +224,7 @@ expect_left() {
     [ "$(grep -c "$TREE/[abc]/3$" <<<"$output")" = 3 ]
 }
 
+# bats test_tags=slow
 @test "several paths, and a list of them" {
     hold_inode_lock "$HELD" "$MNT/fuse"
     start paths --format json seek-map "$TREE/a/1" "$HELD" "$TREE/c/1"
@@ -275,6 +278,7 @@ expect_signal() {
     within ended "$reader"
 }
 
+# bats test_tags=slow
 @test "a signal ends the wait" {
     local count=0
 
@@ -290,6 +294,7 @@ expect_signal() {
     expect_left "$count"
 }
 
+# bats test_tags=slow
 @test "a reader that ends before the run ends it" {
     local status=0
 

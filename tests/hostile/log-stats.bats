@@ -123,6 +123,7 @@ expect_refused() {
     expect_refused "$BATS_TEST_TMPDIR/loop/new" 'Too many levels of symbolic links'
 }
 
+# bats test_tags=race
 @test "a link to a block device that appears and disappears during creation" {
     local attempt ended
 
@@ -145,6 +146,7 @@ while True:
     cmp "$VICTIM" <(head -c 1M /dev/zero)
 }
 
+# bats test_tags=slow
 @test "samples that cannot be written as a whole are not there at all" {
     local small=$BATS_TEST_TMPDIR/bound
 
@@ -305,6 +307,7 @@ expect_left_alone() {
     [ "$(ls "$left")" = "$(printf 'file_%d\n' 1 2 3)" ]
 }
 
+# bats test_tags=race
 @test "folders that are renamed all the time are removed or reported" {
     local attempt left said=0
 

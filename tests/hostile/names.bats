@@ -26,6 +26,7 @@ expect_harmless() {
     [ "$raw" = 0 ] || fail "printed as it is: $(printf '%s' "$output${stderr:-}" | cat -v)"
 }
 
+# bats test_tags=slow
 @test "options that nobody knows" {
     local command odd option
 

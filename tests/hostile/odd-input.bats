@@ -54,6 +54,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 ' "$@"
 }
 
+# bats test_tags=slow
 @test "directories that are renamed without end need no more memory and no more time each" {
     ! is_sanitized || skip "sanitizers keep what was freed"
     for kind in into-itself deep many; do

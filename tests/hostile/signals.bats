@@ -124,6 +124,7 @@ at_moments() {
     done
 }
 
+# bats test_tags=race
 @test "log-stats" {
     EXPECTED=(0)
     at_moments 6 400 "$FASTPATH" log-stats --files 20000 --every 50 {}
@@ -132,6 +133,7 @@ at_moments() {
     [ "$MOMENTS" -eq 44 ]
 }
 
+# bats test_tags=race
 @test "log-stats: other signals that end a program" {
     # Some of them leave a core.
     ulimit -c 0
@@ -147,6 +149,7 @@ at_moments() {
     expect_nothing_left
 }
 
+# bats test_tags=race
 @test "log-stats: more signals do not cut the removal in two" {
     for _ in {1..6}; do
         # Of those that come during one call, the one with the least number is the first.
@@ -156,6 +159,7 @@ at_moments() {
     done
 }
 
+# bats test_tags=slow
 @test "log-stats: remains with foreign files are removed in part, and later completely" {
     local pid
 
@@ -171,6 +175,7 @@ at_moments() {
     expect_nothing_left
 }
 
+# bats test_tags=race
 @test "log-stats: nobody reads" {
     local attempt
 
@@ -211,16 +216,19 @@ exercise_at_moments() {
     [ "$MOMENTS" -ge 8 ]
 }
 
+# bats test_tags=race
 @test "nocow-check --exercise" {
     EXPECTED=(0)
     exercise_at_moments
 }
 
+# bats test_tags=race
 @test "nocow-check --exercise: a signal from the terminal, for fio too" {
     EXPECTED=(0)
     exercise_at_moments --group
 }
 
+# bats test_tags=race
 @test "status --measure" {
     EXPECTED=(0)
     at_moments 1 900 "$FASTPATH" status --measure {}
@@ -250,6 +258,7 @@ exercise_at_moments() {
     expect_nothing_is_looped
 }
 
+# bats test_tags=race
 @test "send-reada" {
     EXPECTED=(0)
     at_moments 4 300 "$FASTPATH" send-reada "$MNT/subvolume"
@@ -261,6 +270,7 @@ exercise_at_moments() {
     [ "$MOMENTS" -eq 27 ]
 }
 
+# bats test_tags=race
 @test "commands that make nothing" {
     for command in fiemap-shared seek-map nocow-check; do
         EXPECTED=(0)

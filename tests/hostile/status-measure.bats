@@ -264,6 +264,7 @@ kill_run_in_mkfs() {
     expect_nothing_is_mounted_or_looped
 }
 
+# bats test_tags=slow
 @test "a mkfs.btrfs that survives does not format another program's image" {
     local attached=
 

@@ -170,6 +170,7 @@ move_back() {
     as_nobody mv "$MNT/home/elsewhere/moved" "$MNT/home/tree/folder"
 }
 
+# bats test_tags=slow
 @test "a directory that is renamed while it is walked loses no file" {
     local command
 
@@ -377,6 +378,7 @@ in_little_memory() {
     grep -qx 'btrfs_fastpath_seek_files 2500' <<<"$output" || fail "$output"
 }
 
+# bats test_tags=slow
 @test "so do several deep trees" {
     local chain
 
@@ -530,6 +532,7 @@ end_lease() {
     wait "$HOLDER" || true
 }
 
+# bats test_tags=slow
 @test "files with a lease are examined at the end, when it is given up" {
     local arguments files=()
 
@@ -574,6 +577,7 @@ with_lease_time() {
     unshare --mount sh -c 'mount --bind "$0" /proc/sys/fs/lease-break-time && exec "$@"' "$BATS_TEST_TMPDIR/lease-time" "${@:2}"
 }
 
+# bats test_tags=slow
 @test "a lease that nobody ends is an error, after the rest" {
     local command
 
@@ -613,6 +617,7 @@ remove_folders() {
     as_nobody rm -r "$MNT/home/tree/"*
 }
 
+# bats test_tags=slow
 @test "a directory that vanished is counted, too" {
     local command directory
 

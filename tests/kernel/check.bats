@@ -303,9 +303,6 @@ check_shipped() {
     run "$CHECK" --shipped --headers
     [ "$status" -eq 1 ]
     [[ ${lines[0]} == "ERROR: --shipped "* ]]
-    run "$CHECK" --no-build
-    [ "$status" -eq 1 ]
-    [[ ${lines[0]} == "ERROR: --no-build is for --shipped" ]]
 }
 
 # -- STATUS.tsv and SYMBOLS.tsv, of a source with one function --

@@ -23,6 +23,7 @@ expect_caught() {
     }
 }
 
+# bats test_tags=slow
 @test "every command" {
     run -0 "$CHECK" --runs=40
     printf '%s\n' "$output"
@@ -48,6 +49,7 @@ expect_caught() {
     run -2 "$CHECK" --runs=1 nothing
 }
 
+# bats test_tags=slow
 @test "each kind of fault is caught" {
     expect_caught crash 'exit status -6'
     expect_caught endless 'did not end in 3 s'
