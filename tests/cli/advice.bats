@@ -282,6 +282,7 @@ freed() {
 }
 
 # What btrfs-fastpath-workflows(7) says of a slow copy of a file with many holes
+# bats test_tags=slow
 @test "a copy without holes is one segment, and what is written back is no longer looked for" {
     local state block
 

@@ -129,6 +129,7 @@ expect_calls_work() {
 }
 
 # The btrfs in the image is read-only after errors of writing.
+# bats test_tags=slow
 @test "demo on a disk that gets full leaves nothing" {
     mount -t tmpfs -o size=120m,mode=755 tmpfs "$PLACE"
     TMPDIR=$PLACE run -1 demo --all

@@ -100,6 +100,7 @@ describe_tree() {
     )
 }
 
+# bats test_tags=slow
 @test "the same seed makes the same tree" {
     local plain=$BATS_FILE_TMPDIR/plain
 

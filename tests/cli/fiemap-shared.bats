@@ -32,6 +32,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 # What a test mounts, it mounts below its own folder or $MNT/within.
@@ -789,6 +790,7 @@ odd_names() {
         '\x41' ' space ' $'\303\244' '%s%n' '--help'
 }
 
+# bats test_tags=slow
 @test "names are unchanged in JSON, and contain no raw control bytes" {
     local name raw
 
@@ -1020,6 +1022,7 @@ expect_errors() {
     rm -r "$MNT/few"
 }
 
+# bats test_tags=slow
 @test "an interrupted run ends by the signal and leaves nothing behind" {
     local option
 

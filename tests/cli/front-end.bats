@@ -21,6 +21,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 setup() {
@@ -319,6 +320,7 @@ our_names() {
     [ -z "$stderr" ]
 }
 
+# bats test_tags=slow
 @test "every prefix of our commands: native, ours or ambiguous" {
     local names prefix native ours
     names=$(our_names)

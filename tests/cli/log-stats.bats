@@ -16,6 +16,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 setup() {
@@ -648,6 +649,7 @@ has_files_of_ours() {
     [ -n "$(find "$DIR" -name file_10)" ]
 }
 
+# bats test_tags=slow
 @test "files, and the folder, that vanish" {
     local status=0
 
@@ -1036,6 +1038,7 @@ has_more_rows_than() {
     [ "$(watch_rows)" -gt "$1" ]
 }
 
+# bats test_tags=slow
 @test "--watch prints no row for an interval in which it was stopped" {
     local before
 

@@ -684,6 +684,7 @@ ln -sfn / '$TREE/$VERSION/source'"
     [ "$(tail -n 1 "$ROOT/applied")" = '6.12 linux' ]
 }
 
+# bats test_tags=slow
 @test "module.conf: without it, and with a wrong line" {
     local line
 

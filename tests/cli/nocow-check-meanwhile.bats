@@ -20,6 +20,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 # A file that is newer than the relocations of the tests before.

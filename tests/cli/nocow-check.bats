@@ -42,6 +42,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 teardown() {
@@ -522,6 +523,7 @@ follow_hint() {
     sync -f "$MNT"
 }
 
+# bats test_tags=slow
 @test "a hint is right for its reasons, and following it helps" {
     local name
 
@@ -1121,6 +1123,7 @@ used_bytes() {
     done
 }
 
+# bats test_tags=slow
 @test "--exercise: fio writes blocks of all sizes alike" {
     command -v fio >/dev/null || skip "fio is not installed"
     mkdir "$MNT/within"

@@ -46,6 +46,7 @@ make_files() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 setup() {

@@ -29,6 +29,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 teardown() {
@@ -427,6 +428,7 @@ RATIO='[0-9]+[.][0-9][0-9]'
     expect_json '.["seek-map"][0] | .latency_ns.total > 2 * .reopened_latency_ns.total' true
 }
 
+# bats test_tags=slow
 @test "--reopen compares pair by pair, and reports no clear difference" {
     run -0 --separate-stderr lying slow:5:8 --format json seek-map -s --reopen --repeat 5 "$MNT/quarters"
     expect_json '.["seek-map"][0].reopened_percent | .low > 0 and .low <= .median and .median <= .high and .high < 10000' true
@@ -478,6 +480,7 @@ for offset in range(0, 4 << 20, 8192): os.pwrite(fd, b"x" * 4096, offset)' "$MNT
     expect_json '.["seek-map"][0] | has("verdict") and .verdict == null' true
 }
 
+# bats test_tags=slow
 @test "--verdict compares the start and the end of the file" {
     run -0 lying slow-at-start:1:9999 --format json seek-map -s --verdict "$MNT/quarters"
     judged slow
@@ -981,6 +984,7 @@ named_slowly() {
     done <"$BATS_TEST_TMPDIR/lines"
 }
 
+# bats test_tags=slow
 @test "SIGINT: the sums of the files so far, marked as such, and then the end by the signal" {
     local names=$BATS_TEST_TMPDIR/names i format
 

@@ -121,6 +121,7 @@ EOF
     matches "$BATS_TEST_DESCRIPTION" times factor seek-cache no-seek-cache
 }
 
+# bats test_tags=slow
 @test "cp or tar of a sparse file crawls" {
     matches "$BATS_TEST_DESCRIPTION" times no-seek-cache walk spaces
 }

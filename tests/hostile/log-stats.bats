@@ -16,6 +16,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 setup() {
@@ -168,6 +169,7 @@ while True:
     [ "$(ls "$DIR")" = samples ]
 }
 
+# bats test_tags=slow
 @test "SIGKILL leaves nothing of the samples, and nobody can move them meanwhile" {
     start_stopped "$OTHER" --json-samples "$DIR/samples"
     kill -KILL "$pid"
@@ -183,6 +185,7 @@ while True:
     [ "$(wc -l <"$DIR/samples")" -eq 2 ]
 }
 
+# bats test_tags=slow
 @test "samples in a directory that is moved or removed" {
     start_stopped "$OTHER" --json-samples "$DIR/samples"
     mv "$DIR" "$MNT/home/moved"
@@ -212,6 +215,7 @@ while True:
     [ ! -s "$BATS_TEST_TMPDIR/stderr" ]
 }
 
+# bats test_tags=slow
 @test "a folder that is moved elsewhere, with another one in its place" {
     local name
 

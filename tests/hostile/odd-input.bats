@@ -18,6 +18,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 # set_inode_flags FILE FLAGS: on disk, where no call sets them
@@ -213,6 +214,7 @@ PYTHON
     run -3 is_taken fiemap-shared --files0-from
 }
 
+# bats test_tags=slow
 @test "a tree deeper than the limit of open files" {
     local command limit number deep=$MNT/deep
 

@@ -142,6 +142,7 @@ at_moments() {
     [ "$MOMENTS" -eq 4 ]
 }
 
+# bats test_tags=slow
 @test "log-stats: a limit of CPU time" {
     # The signal comes while files are made, and perhaps again while they are removed.
     run -$((128 + $(kill -l XCPU))) bash -c 'ulimit -c 0; ulimit -S -t 1; exec "$@"' bash \

@@ -18,6 +18,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 setup() {
@@ -185,6 +186,7 @@ for name in os.listdir(folder):
 PYTHON
 }
 
+# bats test_tags=slow
 @test "mounts are nosuid, nodev and noexec, and no process sees them" {
     local pid device flags=
 
@@ -213,6 +215,7 @@ PYTHON
     [[ $stderr != *$'\033'* ]]
 }
 
+# bats test_tags=slow
 @test "nothing is left after SIGKILL" {
     local pid delay
 

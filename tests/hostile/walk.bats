@@ -20,6 +20,7 @@ setup_file() {
 
 teardown_file() {
     unmount_btrfs
+    validate_documents
 }
 
 # The opponent owns all of it.
@@ -187,6 +188,7 @@ move_back() {
     done
 }
 
+# bats test_tags=slow
 @test "--check finds the file at fault in a directory that was renamed" {
     make_files "$MNT/home/tree/folder" $MANY
     # two clones of a NOCOW file, the names that the walk comes to last
@@ -481,6 +483,7 @@ copy_rung() {
     as_nobody cp -r "$MNT/home/elsewhere/20" "$(rung 20)"
 }
 
+# bats test_tags=slow
 @test "the replacement of a moved directory is not examined" {
     local command how
 
@@ -681,6 +684,7 @@ remove_folders() {
     done
 }
 
+# bats test_tags=slow
 @test "a FIFO that nobody writes to, as the list, can be interrupted" {
     local command
 

@@ -58,6 +58,7 @@ finds() {
     fi
 }
 
+# bats test_tags=slow
 @test "check --headers: the patches that are there" {
     unset FASTPATH_KERNEL_DIR
     run "$CHECK" --headers
@@ -70,6 +71,7 @@ finds() {
     [ "$status" -eq 0 ] || { echo "$output" && return 1; }
 }
 
+# bats test_tags=slow
 @test "check --headers: a field that is not there" {
     for field in From Subject Origin Last-Update Patch-mainline Forwarded Applied-Upstream Git-commit; do
         finds 1001-walk.patch "/^$field: /d" ""
@@ -79,6 +81,7 @@ finds() {
     done
 }
 
+# bats test_tags=slow
 @test "check --headers: what DEP-3 asks for" {
     finds 1001-walk.patch 's/^Origin: .*/Origin: upstream/' "Origin: expected 'vendor'"
     finds 1001-walk.patch 's/^Last-Update: .*/Last-Update: 23.11.2026/' "Last-Update: expected"
@@ -91,6 +94,7 @@ finds() {
     finds 9001-count.patch 's/^Forwarded: .*/Forwarded: no/' "Forwarded: expected 'not-needed'"
 }
 
+# bats test_tags=slow
 @test "check --headers: what SUSE's checks ask for" {
     finds 1001-walk.patch 's/^Patch-mainline: .*/Patch-mainline: v6.3 (0123456789ab)/' "Patch-mainline: expected"
     finds 1001-walk.patch 's/^Patch-mainline: .*/Patch-mainline: 6.3/' "Patch-mainline: expected"
@@ -168,6 +172,7 @@ expect_finding() {
     expect_finding "6.1/before-6.2 has variants" "no release of 6.1: before-6.2"
 }
 
+# bats test_tags=slow
 @test "check --headers: the corrections" {
     write_variant corrections 3001-log.patch 's/^+fast/+faster/'
     printf '%s\n' '# the bug fixes' 1001-walk.patch corrections/3001-log.patch >"$FASTPATH_KERNEL_DIR/6.1/series.corrections"
@@ -349,6 +354,7 @@ expect_status() {
     [ "$found" = "$1" ] || { printf '%s\n' "$2: '$found', expected '$1'" >&2 && return 1; }
 }
 
+# bats test_tags=slow
 @test "check: an improved feature has patches, and a marker that proves that the base has it" {
     prepare_status improved 2001 'fs/btrfs/file.c:seek:cached'
     expect_status ok "STATUS.tsv: seek-cache is improved"
@@ -372,6 +378,7 @@ expect_status() {
     expect_status "not ok|no such state: 'better'" "STATUS.tsv: seek-cache is better"
 }
 
+# bats test_tags=slow
 @test "check: a symbol proves an improvement where the feature is improved, and else the feature" {
     prepare_status improved 2001 'fs/btrfs/file.c:seek:cached'
     expect_status ok "SYMBOLS.tsv"
