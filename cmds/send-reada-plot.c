@@ -40,6 +40,7 @@ void send_plot_begin(struct send_plot *plot, const uint8_t fsid[FSID_SIZE])
 	memcpy(plot->fsid, fsid, FSID_SIZE);
 	plot->devices_known = true;
 	plot->interval_ns = FIRST_INTERVAL_NS;
+	plot->point_count = 0;
 	append(plot, 0, 0);
 }
 

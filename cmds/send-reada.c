@@ -244,6 +244,7 @@ static void measure_pass(struct send_pass *pass, const struct send_reading *read
 	pass->command_count = reading->tally.command_count;
 }
 
+/* Returns 0; -ERESTART if the send was interrupted; or -1 after printing an error. */
 static int send_once(const struct send_request *request, const char *path,
 		     struct send_reading *reading)
 {
@@ -257,6 +258,9 @@ static int send_once(const struct send_request *request, const char *path,
 	if (ret == 0)
 		ret = send_stream_end(&reading->stream);
 	progress_clear();
+	/* A kernel that is corrected ends an interrupted send, others restart it. */
+	if (ret == -EINTR || (ret == -EPROTO && reading->stream.fault == SEND_FAULT_RESTART))
+		return -ERESTART;
 	if (ret == -EPROTO && reading->stream.fault)
 		error("the kernel's stream is broken at byte %" PRIu64 ": %s",
 		      reading->stream.fault_position, send_fault_text(reading->stream.fault));
@@ -265,9 +269,25 @@ static int send_once(const struct send_request *request, const char *path,
 	return ret < 0 ? -1 : 0;
 }
 
-/* The size of the stream with data, from one without. */
-static int estimate(const struct send_request *request, const struct send_arguments *arguments,
-		    uint64_t *ret_bytes)
+/* A stream that is broken in each send can look like one that begins anew. */
+#define SENDS_MAX 100
+
+/* Whether to send once more, by what send_once() returned. */
+static bool must_send_again(int ret, const struct send_arguments *arguments, unsigned int *sends)
+{
+	if (ret != -ERESTART)
+		return false;
+	if (++*sends >= SENDS_MAX) {
+		error_path("a send ended in its midst too often:", arguments->path, 0);
+		return false;
+	}
+	if (arguments->global->verbosity > 0)
+		warning("the send was stopped and continued, and is done once more");
+	return true;
+}
+
+static int estimate_once(const struct send_request *request, const struct send_arguments *arguments,
+			 uint64_t *ret_bytes)
 {
 	struct send_request without_data = *request;
 	CLEANUP(send_reading_free) struct send_reading reading;
@@ -279,6 +299,19 @@ static int estimate(const struct send_request *request, const struct send_argume
 		ret = send_once(&without_data, arguments->path, &reading);
 	if (ret == 0)
 		*ret_bytes = send_reading_estimated_bytes(&reading);
+	return ret;
+}
+
+/* The size of the stream with data, from one without. */
+static int estimate(const struct send_request *request, const struct send_arguments *arguments,
+		    uint64_t *ret_bytes)
+{
+	unsigned int sends = 0;
+	int ret;
+
+	do
+		ret = estimate_once(request, arguments, ret_bytes);
+	while (must_send_again(ret, arguments, &sends));
 	return ret;
 }
 
@@ -326,28 +359,43 @@ static int send_pass(struct send_report *report, const struct send_source *sourc
 	return 0;
 }
 
+/* The pass INDEX, from the beginning. Returns as send_once(). */
+static int send_whole_pass(struct send_report *report, const struct send_arguments *arguments,
+			   const struct send_source *source, const struct send_request *request,
+			   size_t index, uint64_t expected)
+{
+	struct send_pass *pass = &report->passes[index];
+	int ret;
+
+	send_reading_free(&report->reading);
+	ret = send_reading_init(&report->reading, arguments->top, arguments->global->sizes);
+	if (ret < 0)
+		return ret;
+	report->reading.expected_bytes = expected;
+	report->reading.plot = index == 0 && arguments->plot ? &report->plot : NULL;
+	pass->cold = answer_of(true, arguments->cold && index == 0);
+	if (index == 0)
+		counter_delta_begin(&report->counter_delta, request->fd);
+	ret = send_pass(report, source, request, pass);
+	if (index == 0)
+		counter_delta_end(&report->counter_delta);
+	return ret;
+}
+
 /* Each pass reads the same stream; the last one's is reported. */
 static int send_passes(struct send_report *report, const struct send_arguments *arguments,
 		       const struct send_source *source, const struct send_request *request)
 {
+	unsigned int sends = 0;
 	uint64_t expected = 0;
 	int ret = 0;
 
 	if (arguments->data && progress_enabled())
 		ret = estimate(request, arguments, &expected);
 	for (size_t i = 0; i < report->pass_count && ret == 0; i++) {
-		send_reading_free(&report->reading);
-		ret = send_reading_init(&report->reading, arguments->top, arguments->global->sizes);
-		if (ret < 0)
-			return ret;
-		report->reading.expected_bytes = expected;
-		report->reading.plot = i == 0 && arguments->plot ? &report->plot : NULL;
-		report->passes[i].cold = answer_of(true, arguments->cold && i == 0);
-		if (i == 0)
-			counter_delta_begin(&report->counter_delta, request->fd);
-		ret = send_pass(report, source, request, &report->passes[i]);
-		if (i == 0)
-			counter_delta_end(&report->counter_delta);
+		do
+			ret = send_whole_pass(report, arguments, source, request, i, expected);
+		while (must_send_again(ret, arguments, &sends));
 		expected = report->reading.stream.position;
 	}
 	return ret;

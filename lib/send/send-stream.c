@@ -280,6 +280,60 @@ static int value_done(struct send_stream *stream)
 	return part_done(stream);
 }
 
+/* -- a sender that began anew -- */
+
+static uint64_t command_position(const struct send_stream *stream)
+{
+	return stream->field == FIELD_COMMAND_HEADER ? stream->field_position :
+						       stream->command.position;
+}
+
+/*
+ * Looks for a magic from the begin of the incomplete command on, in the SIZE bytes at DATA, of which the
+ * first one is at POSITION.
+ */
+static void look_for_magic(struct send_stream *stream, const uint8_t *data, size_t size,
+			   uint64_t position)
+{
+	const uint8_t *magic = (const uint8_t *)MAGIC;
+	uint64_t begin = command_position(stream);
+
+	if (!stream->is_open)
+		return;
+	if (begin >= position)
+		stream->magic_matched = 0;
+	for (size_t i = begin > position ? begin - position : 0;
+	     i < size && stream->magic_matched < sizeof(MAGIC); i++) {
+		/* Only its first byte is a b. */
+		if (data[i] == magic[stream->magic_matched])
+			stream->magic_matched++;
+		else
+			stream->magic_matched = data[i] == magic[0];
+		stream->magic_position = position + i + 1 - stream->magic_matched;
+	}
+}
+
+/*
+ * The kernel restarts a send that a signal interrupted, even if it has written a part of the stream: then
+ * another stream follows a part of a command. So a fault waits while what comes can be a magic.
+ * Returns as send_stream_next().
+ */
+static int await_magic(struct send_stream *stream, const void **buffer, size_t *size)
+{
+	const uint8_t *data = *buffer;
+
+	for (; *size && stream->magic_matched && stream->magic_matched < sizeof(MAGIC); --*size) {
+		look_for_magic(stream, data++, 1, stream->position);
+		stream->position++;
+	}
+	*buffer = data;
+	if (stream->magic_matched == sizeof(MAGIC))
+		return fail(stream, SEND_FAULT_RESTART, stream->magic_position);
+	if (!stream->magic_matched)
+		return fail(stream, stream->waiting_fault, stream->waiting_position);
+	return 0;
+}
+
 /* -- bytes -- */
 
 /* The bytes at hand; those from UNSUMMED on are not in the command's checksum yet. */
@@ -353,18 +407,31 @@ int send_stream_next(struct send_stream *stream, const void **buffer, size_t *si
 		     struct send_command *ret_command)
 {
 	struct input input = { *buffer, (const uint8_t *)*buffer + *size, *buffer };
+	uint64_t begin;
 	int ret;
 
 	if (stream->fault)
 		return -EPROTO;
+	if (stream->waiting_fault)
+		return await_magic(stream, buffer, size);
 	if (!stream->reading)
 		expect(stream, FIELD_STREAM_HEADER, stream->scratch, STREAM_HEADER_SIZE);
+	begin = stream->position;
 	ret = next_command(stream, &input);
+	if (ret > 0) {
+		stream->magic_matched = 0;
+		*ret_command = stream->command;
+	} else {
+		look_for_magic(stream, *buffer, stream->position - begin, begin);
+	}
 	*buffer = input.data;
 	*size = input.end - input.data;
-	if (ret > 0)
-		*ret_command = stream->command;
-	return ret;
+	if (ret >= 0 || !stream->is_open)
+		return ret;
+	stream->waiting_fault = stream->fault;
+	stream->waiting_position = stream->fault_position;
+	stream->fault = SEND_FAULT_NONE;
+	return await_magic(stream, buffer, size);
 }
 
 /* -- the end -- */
@@ -375,8 +442,12 @@ int send_stream_end(struct send_stream *stream)
 
 	if (stream->fault)
 		return -EPROTO;
+	if (stream->waiting_fault)
+		return fail(stream, stream->waiting_fault, stream->waiting_position);
 	if (!stream->position)
 		return fail(stream, SEND_FAULT_EMPTY, 0);
+	if (stream->is_open && stream->magic_matched == sizeof(MAGIC))
+		return fail(stream, SEND_FAULT_RESTART, stream->magic_position);
 	if (!between || (stream->is_open && stream->field != FIELD_COMMAND_HEADER))
 		return fail(stream, SEND_FAULT_CUT, stream->position);
 	if (stream->is_open)
@@ -399,6 +470,8 @@ const char *send_fault_text(enum send_fault fault)
 		[SEND_FAULT_EMPTY] = "it is empty",
 		[SEND_FAULT_CUT] = "it is cut off",
 		[SEND_FAULT_NO_END] = "it is cut off before the end command",
+		[SEND_FAULT_RESTART] =
+			"the stream begins anew: its sender was stopped and continued",
 	};
 
 	return texts[fault];

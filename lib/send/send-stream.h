@@ -52,6 +52,8 @@ enum send_fault {
 	SEND_FAULT_EMPTY,
 	SEND_FAULT_CUT,
 	SEND_FAULT_NO_END,
+	/* a stream begins within a command: its sender began anew */
+	SEND_FAULT_RESTART,
 };
 
 /*
@@ -89,6 +91,12 @@ struct send_stream {
 	char path_to[PATH_MAX];
 	/* true from the header of a stream to its end */
 	bool is_open;
+	/* how much of a magic the last bytes of an incomplete command are, and where a whole one is */
+	size_t magic_matched;
+	uint64_t magic_position;
+	/* the fault, unless a magic follows */
+	enum send_fault waiting_fault;
+	uint64_t waiting_position;
 };
 
 /*

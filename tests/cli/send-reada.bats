@@ -6,6 +6,7 @@
 # shellcheck disable=SC2030,SC2031
 bats_require_minimum_version 1.5.0
 load environment.bash
+load background.bash
 
 HERE=$BATS_TEST_DIRNAME
 BTRFS=${BTRFS_PROGRAM:-btrfs}
@@ -589,6 +590,56 @@ tree_bytes() {
     cat "$stream" "$FASTPATH" >"$damaged"
     run -1 --separate-stderr send_reada --decode "$damaged"
     [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $size: this is not the beginning of a send stream" ] || fail "$stderr"
+}
+
+@test "a stream whose sender was stopped and continued: the place where it begins anew" {
+    local stream=$BATS_TEST_TMPDIR/stream damaged=$BATS_TEST_TMPDIR/damaged
+
+    "$BTRFS" send -q "$MNT/stranger-1" >"$stream"
+    { head -c 100 "$stream" && cat "$stream"; } >"$damaged"
+    run -1 --separate-stderr send_reada_json --decode "$damaged"
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte 100: the stream begins anew: its sender was stopped and continued" ] ||
+        fail "$stderr"
+    expect_json '.["send-reada"].error' "the stream begins anew: its sender was stopped and continued"
+}
+
+# is_stopped: all threads of $pid, or it has ended
+is_stopped() {
+    ! grep -qs '^State:[[:space:]]*[^TZX]' /proc/"$pid"/task/*/status
+}
+
+has_read_or_ended() {
+    local size
+
+    size=$(sed -n 's/^rchar: //p' "/proc/$pid/io" 2>/dev/null)
+    [ "${size:-$1}" -ge "$1" ]
+}
+
+# stop_and_continue ARGUMENT...: send-reada -v, in the midst of a stream
+stop_and_continue() {
+    for _ in {1..20}; do
+        "$FASTPATH" --format json send-reada -v "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+        pid=$!
+        within 60 has_read_or_ended 1000000
+        kill -STOP "$pid" && within 60 is_stopped && kill -CONT "$pid"
+        wait "$pid"
+        [ ! -s "$BATS_TEST_TMPDIR/stderr" ] || return 0
+    done
+    fail "it cannot be stopped in time"
+}
+
+@test "a send that is stopped and continued has the figures of one that is not" {
+    "$BTRFS" subvolume create "$MNT/long" >/dev/null
+    head -c 64M /dev/urandom >"$MNT/long/file"
+    snapshot long long-1
+    run -0 send_reada_json --data "$MNT/long-1"
+    json '.["send-reada"] | .stream_bytes, .commands' >"$BATS_TEST_TMPDIR/undisturbed"
+
+    stop_and_continue --data "$MNT/long-1"
+    [ "$(<"$BATS_TEST_TMPDIR/stderr")" = "WARNING: the send was stopped and continued, and is done once more" ] ||
+        fail "$(<"$BATS_TEST_TMPDIR/stderr")"
+    output=$(<"$BATS_TEST_TMPDIR/stdout")
+    json '.["send-reada"] | .stream_bytes, .commands' | diff - "$BATS_TEST_TMPDIR/undisturbed"
 }
 
 # -- what goes wrong --

@@ -256,6 +256,64 @@ static void test_cut(void **state)
 	}
 }
 
+static int read_part(size_t begin, size_t size)
+{
+	const void *bytes = made.bytes + begin;
+	struct send_command command;
+	int ret;
+
+	do
+		ret = send_stream_next(&stream, &bytes, &size, &command);
+	while (ret > 0);
+	return ret;
+}
+
+/* What a send leaves that was interrupted after PART bytes, and restarted: they come in two pieces, or in one. */
+static void expect_restart(size_t part, bool in_pieces)
+{
+	int ret = 0;
+
+	stream = (struct send_stream){ 0 };
+	if (in_pieces)
+		ret = read_part(0, part);
+	assert_int_equal(ret, 0);
+	ret = read_part(stream.position, made.size - stream.position);
+	if (ret == 0)
+		ret = send_stream_end(&stream);
+	assert_int_equal(ret, -EPROTO);
+	assert_int_equal(stream.fault, SEND_FAULT_RESTART);
+	assert_int_equal(stream.fault_position, part);
+}
+
+static void make_commands(uint32_t protocol)
+{
+	made_header(&made, protocol);
+	made_path_command(&made, SEND_MKFILE, "btrfs-streak");
+	made_write(&made, "file", 0, 3000);
+	made_path_command(&made, SEND_MKFILE, "bc");
+}
+
+static void test_restart(void **state)
+{
+	size_t whole;
+
+	(void)state;
+	for (uint32_t protocol = 1; protocol <= 2; protocol++) {
+		made.size = 0;
+		make_commands(protocol);
+		whole = made.size;
+		for (size_t part = STREAM_HEADER_SIZE; part <= whole; part++) {
+			made.size = part;
+			make_commands(protocol);
+			made_end_command(&made);
+			expect_restart(part, true);
+			expect_restart(part, false);
+			made.size = 0;
+			make_commands(protocol);
+		}
+	}
+}
+
 /* No flipped bit goes unseen, and none is seen before it comes. */
 static void test_every_flipped_bit(void **state)
 {
@@ -515,6 +573,7 @@ int main(void)
 		STREAM_TEST(test_rename_and_after),
 		STREAM_TEST(test_pieces_of_any_size),
 		STREAM_TEST(test_cut),
+		STREAM_TEST(test_restart),
 		STREAM_TEST(test_every_flipped_bit),
 		STREAM_TEST(test_what_is_no_stream),
 		STREAM_TEST(test_what_a_protocol_lacks),
