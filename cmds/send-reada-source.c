@@ -130,14 +130,15 @@ static int open_beside(struct opened_subvolume *opened, const char *path,
 	return 0;
 }
 
-static int refuse_strangers(const char *subvolume, const char *parent)
+/* The kernel compares any two, and what is between them in their lineage can be deleted. */
+static void warn_of_strangers(const char *subvolume, const char *parent)
 {
 	CLEANUP_QUOTED_NAME const char *quoted_subvolume = quoted_name(subvolume);
 	CLEANUP_QUOTED_NAME const char *quoted_parent = quoted_name(parent);
 
-	error("%s and %s are not snapshots of one another or of one origin", quoted_subvolume,
-	      quoted_parent);
-	return -1;
+	warning("by what is still there, %s and %s are not snapshots of one another or of one "
+		"origin; the stream can only be received where this parent was received",
+		quoted_subvolume, quoted_parent);
 }
 
 static int open_parent(struct send_source *source, const char *path)
@@ -152,7 +153,7 @@ static int open_parent(struct send_source *source, const char *path)
 	if (ret < 0)
 		return refuse("cannot determine the origin of", path, ret);
 	if (ret == 0)
-		return refuse_strangers(source->subvolume.path, path);
+		warn_of_strangers(source->subvolume.path, path);
 	return 0;
 }
 
