@@ -252,6 +252,8 @@ int send_reading_decode(struct send_reading *reading, const char *path, const ch
 		error_path("cannot open", path, -errno);
 		return -1;
 	}
+	if (opened >= 0)
+		fcntl(opened, F_SETFL, O_NOATIME);
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
 		reading->expected_bytes = status.st_size;
 	reading->started_ns = monotonic_ns();

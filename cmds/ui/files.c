@@ -292,6 +292,13 @@ static void warn_of_mounts(const struct files *files)
 			files->skipped_mount_count);
 }
 
+static void warn_of_atimes(const struct files *files)
+{
+	if (files->can_set_atimes)
+		warning("reading directories of other users can set their times of access, which "
+			"changes metadata");
+}
+
 /* -- the walk -- */
 
 static FILE *open_stream(const char *path)
@@ -299,6 +306,8 @@ static FILE *open_stream(const char *path)
 	int fd = open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	FILE *stream = fd < 0 ? NULL : fdopen(fd, "r");
 
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, O_NOATIME);
 	if (fd >= 0 && !stream)
 		close(fd);
 	return stream;
@@ -370,6 +379,8 @@ int files_open(struct files *files,
 
 void files_close(struct files *files)
 {
+	if (files->walk)
+		files->can_set_atimes |= file_walk_can_set_atimes(files->walk);
 	file_walk_free(files->walk);
 	files->walk = NULL;
 	descriptor_limit_restore(&files->limit);
@@ -673,6 +684,7 @@ int files_end(struct files *files, int ret)
 	if (files->seen) {
 		warn_of_vanished(files);
 		warn_of_mounts(files);
+		warn_of_atimes(files);
 		report_to_caller(files);
 	}
 	complain_of_end(files->options, ret);

@@ -103,6 +103,8 @@ struct files {
 	uint64_t vanished_count;
 	/* the number of mount points of the same file system that were found and not entered */
 	uint64_t skipped_mount_count;
+	/* as file_walk_can_set_atimes() */
+	bool can_set_atimes;
 	/* the privilege for --cold is missing, and an error was printed */
 	bool no_cache_drop;
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <linux/magic.h>
 
 #include "fs/file-walk.h"
+#include "fs/subvolume.h"
 #include "fs/walk-readahead.h"
 #include "path/open-beneath.h"
 #include "path/trusted-file.h"
@@ -79,6 +81,7 @@ struct file_walk {
 	/* how many directories they keep open, and how many they may */
 	size_t deferred_places;
 	size_t deferred_places_max;
+	bool can_set_atimes;
 };
 
 #define OPEN_LEVELS_MAX 32
@@ -225,9 +228,21 @@ static struct file_place *directory_place_new(int fd, const struct stat *status)
 		return NULL;
 	}
 	place->is_trusted = directory_is_trusted(status);
-	/* A new atime changes the tree that the caller examines. Only an owner or root can avoid it. */
 	fcntl(fd, F_SETFL, O_NOATIME);
 	return place;
+}
+
+/*
+ * Whether reading the directory FD can set its atime, which changes the tree that the caller examines: only
+ * an owner or root can avoid it.
+ */
+static bool can_set_atime(int fd)
+{
+	struct statvfs filesystem;
+
+	return !(fcntl(fd, F_GETFL) & O_NOATIME) && fstatvfs(fd, &filesystem) == 0 &&
+	       !(filesystem.f_flag & (ST_RDONLY | ST_NOATIME | ST_NODIRATIME)) &&
+	       subvolume_is_read_only(fd) <= 0;
 }
 
 static int make_room_for_level(struct file_walk *walk)
@@ -287,6 +302,7 @@ static int push_level(struct file_walk *walk, const char *name, int fd, const st
 		.inode = status->st_ino,
 	};
 	close_distant_level(walk);
+	walk->can_set_atimes = walk->can_set_atimes || can_set_atime(fd);
 	return walk->options.entered ? walk->options.entered(walk->options.data, fd, status,
 							     current_argument(walk)) :
 				       0;
@@ -607,6 +623,11 @@ static bool can_defer(const struct file_walk *walk, const struct found_file *fil
 	if (file->directory && path_node_others_size(file->directory) > DEFERRED_PATHS_SIZE_MAX)
 		return false;
 	return !in_new_place || walk->deferred_places < walk->deferred_places_max;
+}
+
+bool file_walk_can_set_atimes(const struct file_walk *walk)
+{
+	return walk->can_set_atimes;
 }
 
 int file_walk_defer(struct file_walk *walk, const struct found_file *file)

@@ -86,6 +86,12 @@ void file_walk_freep(struct file_walk **walk);
 int file_walk_next(struct file_walk *walk, struct found_file *ret_file);
 
 /*
+ * Whether directories were read whose time of access the kernel can set, which is also a change of their
+ * metadata: those of other users than the caller, who is not root.
+ */
+bool file_walk_can_set_atimes(const struct file_walk *walk);
+
+/*
  * FILE could not be opened, since another process has a lease on it: file_walk_next() finds it once
  * more after all others, as soon as it can be opened. It waits for as long as the kernel lets a
  * process keep a lease, and not longer than two minutes.
