@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,21 @@ static bool can_be_replaced(const char *path, const char *new_path)
 	       lstat(new_path, &status) < 0 && errno == ENOENT && only_we_can_replace(real_path);
 }
 
+/* The kernel says so of a mount and of a subvolume. */
+static bool is_read_only(const char *path)
+{
+	return faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) < 0 && errno == EROFS;
+}
+
 static void say_command(const struct output *out, const char *path, bool can_be_copied)
 {
 	CLEANUP_FREE char *new_path = NULL, *file = NULL, *new_file = NULL;
 
+	if (is_read_only(path)) {
+		record_say(out,
+			   "Commands: none here, where the subvolume or the mount is read-only\n");
+		return;
+	}
 	if (can_be_copied && asprintf(&new_path, "%s.new", path) >= 0 &&
 	    can_be_replaced(path, new_path)) {
 		file = shell_quote(path);

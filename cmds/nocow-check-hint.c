@@ -16,6 +16,7 @@ static const char *const texts[HINT_COUNT] = {
 	[HINT_SUBVOLUME] = "generation: see \"Copy to a new subvolume\" in " PAGE,
 	[HINT_ROOT] = "not all reasons are known: run nocow-check as root",
 	[HINT_SYNC] = "delalloc: run nocow-check --sync, which writes the data back first",
+	[HINT_MOUNT] = "mounted read-only: only a writable mount allows what helps",
 };
 
 const char *nocow_hint_text(enum nocow_hint hint)
@@ -23,7 +24,8 @@ const char *nocow_hint_text(enum nocow_hint hint)
 	return texts[hint];
 }
 
-enum nocow_hint nocow_hint_of(const struct nocow_file *file, const struct nocow_sums *sums)
+static enum nocow_hint hint_if_writable(const struct nocow_file *file,
+					const struct nocow_sums *sums)
 {
 	enum nocow_hint copy = file->link_count > 1 ? HINT_COPY_OF_LINKS : HINT_COPY;
 	bool is_copied = nocow_sums_bytes_of(sums, NOCOW_COPIED);
@@ -36,4 +38,12 @@ enum nocow_hint nocow_hint_of(const struct nocow_file *file, const struct nocow_
 		return sums->reasons & NOCOW_REASON_BIT(NOCOW_REASON_GENERATION) ? HINT_SUBVOLUME :
 										   copy;
 	return sums->bytes[NOCOW_REASON_DELALLOC] ? HINT_SYNC : HINT_NONE;
+}
+
+enum nocow_hint nocow_hint_of(const struct nocow_file *file, const struct nocow_sums *sums,
+			      bool read_only)
+{
+	enum nocow_hint hint = hint_if_writable(file, sums);
+
+	return read_only && hint != HINT_NONE && hint != HINT_ROOT ? HINT_MOUNT : hint;
 }

@@ -20,7 +20,9 @@ bool findings_are_complete(const struct findings *findings)
 
 enum nocow_hint findings_hint(const struct findings *findings)
 {
-	return findings->block ? HINT_NONE : nocow_hint_of(&findings->file, &findings->sums);
+	return findings->block ?
+		       HINT_NONE :
+		       nocow_hint_of(&findings->file, &findings->sums, findings->read_only);
 }
 
 #define REASON_NAMES_SIZE 128
@@ -226,6 +228,15 @@ static void complain_of_copies(const struct findings *findings, struct size_form
 		unknown, quoted);
 }
 
+static const char *action_of_unknown(const struct findings *findings)
+{
+	if (findings->tree_error)
+		return "cannot check without all trees:";
+	return findings->file.searchable || findings->file.is_moving ?
+		       "changed while it was checked:" :
+		       "cannot check without CAP_SYS_ADMIN (root):";
+}
+
 void verdict_complain(const struct check_options *options, const struct findings *findings,
 		      struct size_format sizes)
 {
@@ -240,10 +251,7 @@ void verdict_complain(const struct check_options *options, const struct findings
 			     findings->path, 0);
 		return;
 	case VERDICT_UNKNOWN:
-		error_path(findings->file.searchable || findings->file.is_moving ?
-				   "changed while it was checked:" :
-				   "cannot check without CAP_SYS_ADMIN (root):",
-			   findings->path, 0);
+		error_path(action_of_unknown(findings), findings->path, 0);
 		return;
 	default:
 		return;

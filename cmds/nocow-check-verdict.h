@@ -46,7 +46,7 @@ enum check_verdict {
 	VERDICT_COPIED,
 	/* the file is not NOCOW, and should be */
 	VERDICT_NO_FLAG,
-	/* a privilege is missing, or the file changed */
+	/* a privilege is missing, a tree cannot be read, or the file changed */
 	VERDICT_UNKNOWN,
 };
 
@@ -64,6 +64,8 @@ struct findings {
 	/* of the bytes that would be copied, those that count for --check */
 	uint64_t counted_bytes;
 	enum check_verdict verdict;
+	/* as nocow_iter_tree_error() */
+	int tree_error;
 	/* with --swap */
 	struct swap_findings swap;
 	/* the report stopped early, for this negative errno */

@@ -251,6 +251,9 @@ struct nocow_scan {
 	struct chunk_list *chunks;
 	dev_t chunks_device;
 	struct nocow_sums total;
+	/* how many files have one, and the last one */
+	uint64_t tree_error_count;
+	int tree_error;
 	/* with --sort or --top; the rows are struct findings */
 	struct row_sort *rows;
 };
@@ -432,6 +435,7 @@ static int examine(struct nocow_scan *scan, const struct opened_file *opened,
 	int ret, reported;
 
 	ret = look_at_ranges(scan, opened, findings, &kept);
+	findings->tree_error = nocow_iter_tree_error(scan->iter);
 	reported = report_ranges(scan, kept);
 	findings->sums.extent_count = nocow_iter_extent_count(scan->iter);
 	if (ret == 0)
@@ -565,6 +569,10 @@ static void count_findings(struct nocow_scan *scan, const struct findings *findi
 	nocow_sums_add(&scan->total, &findings->sums);
 	scan->files.file_count++;
 	report->hints |= 1u << findings_hint(findings);
+	if (findings->tree_error) {
+		scan->tree_error_count++;
+		scan->tree_error = findings->tree_error;
+	}
 	if (verdict_alarms(findings->verdict))
 		report->alarm_count++;
 	if (findings->verdict == VERDICT_UNKNOWN)
@@ -650,6 +658,18 @@ static void nocow_release(struct nocow_scan *scan)
 
 static const struct file_ops file_ops = { .report = nocow_report_file, .given_up = nocow_give_up };
 
+/* Such as on a mount with rescue=. */
+static void warn_of_trees(struct nocow_scan *scan)
+{
+	if (!scan->tree_error_count)
+		return;
+	scan->files.status = STATUS_ERROR;
+	warning("no figure for a part of %" PRIu64 " %s, because the extent or checksum tree %s%s",
+		scan->tree_error_count, scan->tree_error_count == 1 ? "file" : "files",
+		scan->tree_error == -ENOENT ? "is missing" : "cannot be read: ",
+		scan->tree_error == -ENOENT ? "" : strerror(-scan->tree_error));
+}
+
 /* What comes after the files. Returns as files_each(), which returned RET. */
 static int nocow_finish(struct nocow_scan *scan, int ret)
 {
@@ -668,6 +688,7 @@ static int nocow_finish(struct nocow_scan *scan, int ret)
 		ret = ended;
 	if (ret == 0)
 		report_exercise(scan);
+	warn_of_trees(scan);
 	return ret;
 }
 

@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
 
+#include "path/mount-point.h"
 #include "path/trusted-file.h"
 #include "send-reada-source.h"
 #include "sys/cleanup.h"
@@ -88,18 +90,42 @@ static char *snapshot_target(const struct opened_subvolume *opened)
 	return operand(path, has_slash ? "snapshot" : "/snapshot");
 }
 
+static bool is_mounted_read_only(const struct opened_subvolume *opened)
+{
+	struct statvfs filesystem;
+
+	return fstatvfs(opened->fd, &filesystem) == 0 && filesystem.f_flag & ST_RDONLY;
+}
+
+/* A command that makes the mount writable, "" if none is needed, or NULL. The caller frees it. */
+static char *remount_command(const struct opened_subvolume *opened)
+{
+	CLEANUP_FREE char *path = NULL, *quoted = NULL;
+	char *command;
+
+	if (!is_mounted_read_only(opened))
+		return strdup("");
+	if (mount_point_of(opened->fd, &path) == 0)
+		quoted = shell_quote(path);
+	if (!quoted || asprintf(&command, "mount -o remount,rw %s && ", quoted) < 0)
+		return NULL;
+	return command;
+}
+
 /* Names the command that makes what can be sent. */
 static int advise_snapshot(const struct opened_subvolume *opened)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(opened->path);
 	CLEANUP_FREE char *source = operand(opened->path, "");
 	CLEANUP_FREE char *target = snapshot_target(opened);
+	CLEANUP_FREE char *remount = remount_command(opened);
 
-	if (!source || !target)
+	if (!source || !target || !remount)
 		return refuse("subvolume is not read-only:", opened->path, 0);
-	error("subvolume is not read-only: %s; send a snapshot instead: "
-	      "btrfs subvolume snapshot -r %s %s",
-	      quoted, source, target);
+	error("subvolume is not read-only: %s; send a snapshot instead%s: "
+	      "%sbtrfs subvolume snapshot -r %s %s",
+	      quoted, *remount ? ", which cannot be made while it is mounted read-only" : "",
+	      remount, source, target);
 	return -1;
 }
 

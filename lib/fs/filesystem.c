@@ -60,7 +60,7 @@ int filesystem_commit(int fd)
 	ret = retry_ioctl(fd, BTRFS_IOC_START_SYNC, &transaction, 0);
 	if (ret == 0)
 		ret = retry_ioctl(fd, BTRFS_IOC_WAIT_SYNC, &transaction, sizeof(transaction));
-	return ret < 0 ? ret : 0;
+	return ret < 0 && ret != -EROFS ? ret : 0;
 }
 
 static bool has_dash_before(int i)

@@ -24,7 +24,8 @@ int filesystem_open_directory(const char *path, int flags);
 
 /*
  * Commit the running transaction of the file system of FD, if there is one, so that the trees on
- * disk have all changes. Dirty data is not written back.
+ * disk have all changes. Dirty data is not written back. Nothing is left to commit where the file system
+ * cannot be written to.
  * Returns 0, or a negative errno. Rests on BTRFS_IOC_START_SYNC and BTRFS_IOC_WAIT_SYNC.
  */
 int filesystem_commit(int fd);

@@ -136,14 +136,6 @@ static int read_roots(int fd, struct roots *ret_roots)
 
 /* -- the begin and the end -- */
 
-/* Root items are up to date after a commit only. Nothing is left to commit on a read-only mount. */
-static int commit(int fd)
-{
-	int ret = filesystem_commit(fd);
-
-	return ret == -EROFS ? 0 : ret;
-}
-
 /*
  * Without CAP_SYS_ADMIN there are no roots. What is merged during the commit at the end comes after the
  * look, and does not count.
@@ -155,7 +147,8 @@ static int read_state(const struct watched *watched, bool commits, struct state 
 
 	if (merging < 0)
 		return merging == -EPERM ? 0 : merging;
-	ret = commits ? commit(watched->fd) : 0;
+	/* Root items are up to date after a commit only. */
+	ret = commits ? filesystem_commit(watched->fd) : 0;
 	if (ret == 0)
 		ret = read_roots(watched->fd, &state->roots);
 	state->roots.relocating = merging;

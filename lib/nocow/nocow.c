@@ -55,6 +55,7 @@ struct nocow_iter {
 	uint64_t extent_count;
 	uint64_t doubtful_count;
 	bool has_searched;
+	int tree_error;
 	struct file_extent_iter *items;
 	/* the first item that ends behind the position, where ITEMS is set and has one */
 	struct file_extent item;
@@ -192,6 +193,7 @@ int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
 	iter->extent_count = 0;
 	iter->doubtful_count = 0;
 	iter->has_searched = false;
+	iter->tree_error = 0;
 	iter->compared_root = 0;
 	iter->item = (struct file_extent){ 0 };
 	iter->items_ended = false;
@@ -370,6 +372,15 @@ static int count_doubt(struct nocow_iter *iter, const struct piece *piece)
 	return ret < 0 ? ret : 0;
 }
 
+/* Whether ERR says that a tree is missing, as with the mount option rescue=, or damaged. */
+static bool is_tree_error(struct nocow_iter *iter, int err)
+{
+	if (err != -ENOENT && err != -EIO && err != -EUCLEAN)
+		return false;
+	iter->tree_error = err;
+	return true;
+}
+
 /* The part of EXTENT from the position on that ITEM covers. */
 static int set_piece(struct nocow_iter *iter)
 {
@@ -388,15 +399,15 @@ static int set_piece(struct nocow_iter *iter)
 					    extent->flags & FIEMAP_EXTENT_SHARED);
 	if (is_undecided(piece.reason)) {
 		ret = is_shared(iter, item);
-		if (ret < 0)
+		if (ret < 0 && !is_tree_error(iter, ret))
 			return ret;
 		if (ret)
-			piece.reason = NOCOW_REASON_SHARED;
+			piece.reason = ret < 0 ? NOCOW_REASON_UNKNOWN : NOCOW_REASON_SHARED;
 	}
 	ret = find_more_reasons(iter, &piece);
 	if (ret == 0)
 		ret = count_doubt(iter, &piece);
-	if (ret < 0)
+	if (ret < 0 && !is_tree_error(iter, ret))
 		return ret;
 	/* The bytes of a compressed extent have no address of their own. */
 	piece.ask_checksums = item->disk_bytenr && !item->is_compressed && !item->is_encoded &&
@@ -478,6 +489,11 @@ static int ask_checksums(struct nocow_iter *iter, struct nocow_range *range)
 
 	ret = checksum_search_find(iter->checksums,
 				   (struct byte_range){ range->bytenr, range->length }, &part);
+	if (ret < 0 && is_tree_error(iter, ret)) {
+		if (is_undecided(range->reason))
+			range->reason = NOCOW_REASON_UNKNOWN;
+		return 0;
+	}
 	if (ret < 0)
 		return ret;
 	range->checksums = NOCOW_CHECKSUMS_NONE;
@@ -490,7 +506,7 @@ static int ask_checksums(struct nocow_iter *iter, struct nocow_range *range)
 	range->length = part.length;
 	range->checksums = NOCOW_CHECKSUMS_EXIST;
 	range->reasons |= NOCOW_REASON_BIT(NOCOW_REASON_CHECKSUMS);
-	if (is_undecided(range->reason))
+	if (is_undecided(range->reason) || range->reason == NOCOW_REASON_UNKNOWN)
 		range->reason = NOCOW_REASON_CHECKSUMS;
 	return 0;
 }
@@ -576,6 +592,11 @@ uint64_t nocow_iter_doubtful_count(const struct nocow_iter *iter)
 bool nocow_iter_has_searched(const struct nocow_iter *iter)
 {
 	return iter->has_searched;
+}
+
+int nocow_iter_tree_error(const struct nocow_iter *iter)
+{
+	return iter->tree_error;
 }
 
 void nocow_sums_add_range(struct nocow_sums *sums, const struct nocow_range *range)

@@ -45,7 +45,7 @@ enum nocow_reason {
 	NOCOW_REASON_DIRECT_ONLY,
 	/* unknown: the data is not written back yet, and has no extent */
 	NOCOW_REASON_DELALLOC,
-	/* unknown: the privilege to search trees is missing, or the file has changed */
+	/* unknown: the privilege to search trees is missing, one cannot be read, or the file has changed */
 	NOCOW_REASON_UNKNOWN,
 	NOCOW_REASON_COUNT,
 };
@@ -160,6 +160,13 @@ uint64_t nocow_iter_doubtful_count(const struct nocow_iter *iter);
 
 /* Whether other trees were searched for the addresses of extents since nocow_iter_start(). */
 bool nocow_iter_has_searched(const struct nocow_iter *iter);
+
+/*
+ * 0, or the negative errno of a search in the extent or checksum tree since nocow_iter_start(): -ENOENT if
+ * it is missing, as with the mount option rescue=, -EIO or -EUCLEAN if it is damaged. Such ranges are unknown
+ * unless something else decides.
+ */
+int nocow_iter_tree_error(const struct nocow_iter *iter);
 
 /* The sums over the ranges of one or several files. */
 struct nocow_sums {

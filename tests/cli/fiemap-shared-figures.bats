@@ -574,6 +574,18 @@ rewritten() {
     [[ $output == *'Commands: see'* ]] || fail "$output"
 }
 
+@test "--rewrite: no command where nothing can be written" {
+    TREE=$BATS_FILE_TMPDIR/plain/writable
+    btrfs subvolume create "$TREE" >/dev/null
+    dd if=/dev/urandom of="$TREE/file" bs=1M count=2 status=none
+    change_blocks "$TREE/file"
+    btrfs property set "$TREE" ro true
+    run -0 --separate-stderr "$FASTPATH" fiemap-shared --rewrite "$TREE/file"
+    btrfs property set "$TREE" ro false
+    expect_line 'Commands: none here, where the subvolume or the mount is read-only'
+    [[ $output != *"Command: "* ]] || fail "$output"
+}
+
 @test "--rewrite: what a snapshot or a clone has costs space" {
     local before
 

@@ -581,6 +581,50 @@ follow_hint() {
     refuse_line "Hint: .*"
 }
 
+@test "a hint on a read-only mount says that nothing can be written" {
+    mkdir "$BATS_TEST_TMPDIR/own"
+    mount --bind "$MNT" "$BATS_TEST_TMPDIR/own"
+    mount -o remount,bind,ro "$BATS_TEST_TMPDIR/own"
+    for name in cow cloned; do
+        run -0 nocow_check "$BATS_TEST_TMPDIR/own/$name"
+        [ "${lines[-1]}" = "Hint: mounted read-only: only a writable mount allows what helps" ] || fail "$output"
+    done
+    run -0 nocow_check "$BATS_TEST_TMPDIR/own/nocow"
+    refuse_line "Hint: .*"
+}
+
+@test "mounts for rescue: what does not depend on a missing tree is known" {
+    local own=$BATS_TEST_TMPDIR/own image=$BATS_TEST_TMPDIR/rescued options
+
+    mkdir "$own"
+    truncate -s 400M "$image"
+    mkfs.btrfs -q "$image" >/dev/null
+    mount -o loop "$image" "$own"
+    btrfs subvolume create "$own/sub" >/dev/null
+    nocow_file "$own/sub/file" 1024
+    random "$own/sub/cow" 256
+    sync -f "$own"
+    btrfs subvolume snapshot "$own/sub" "$own/snapshot" >/dev/null
+    random "$own/sub/file" 64
+    umount "$own"
+    for options in rescue=usebackuproot rescue=nologreplay rescue=all; do
+        mount -o "loop,ro,$options" "$image" "$own"
+        run --separate-stderr nocow_check --format json -r "$own/sub"
+        expect_json '.total.nocow_bytes' "$([ "$options" = rescue=all ] && echo 0 || echo 65536)"
+        expect_json '.total.unknown_bytes' "$([ "$options" = rescue=all ] && echo 65536 || echo 0)"
+        expect_json '.total.reason_bytes | .no_flag, .generation' "262144"$'\n'"983040"
+        if [ "$options" = rescue=all ]; then
+            [ "$status" -eq 1 ]
+            [ "$stderr" = "WARNING: no figure for a part of 1 file, because the extent or checksum tree is missing" ] || fail "$stderr"
+            run -1 --separate-stderr nocow_check --check --max-copied 1G "$own/sub/file"
+            [[ $stderr = "ERROR: cannot check without all trees: '$own/sub/file'"* ]] || fail "$stderr"
+        else
+            [ "$status" -eq 0 ] && [ -z "$stderr" ] || fail "$stderr"
+        fi
+        umount "$own"
+    done
+}
+
 @test "the commands of a hint keep the file if the copy fails, and otherwise its attributes" {
     local command
 

@@ -37,6 +37,7 @@ teardown_file() {
 }
 
 teardown() {
+    kill_started
     if mountpoint -q "$BATS_TEST_TMPDIR/other"; then
         umount "$BATS_TEST_TMPDIR/other"
     fi
@@ -605,7 +606,7 @@ tree_bytes() {
 
 # is_stopped: all threads of $pid, or it has ended
 is_stopped() {
-    ! grep -qs '^State:[[:space:]]*[^TZX]' /proc/"$pid"/task/*/status
+    ! grep -qs '^State:[[:space:]]*[^TZX[:space:]]' /proc/"$pid"/task/*/status
 }
 
 has_read_or_ended() {
@@ -621,8 +622,10 @@ stop_and_continue() {
         "$FASTPATH" --format json send-reada -v "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
         pid=$!
         within 60 has_read_or_ended 1000000
-        kill -STOP "$pid" && within 60 is_stopped && kill -CONT "$pid"
-        wait "$pid"
+        kill -STOP "$pid"
+        within 60 is_stopped
+        kill -CONT "$pid"
+        finish
         [ ! -s "$BATS_TEST_TMPDIR/stderr" ] || return 0
     done
     fail "it cannot be stopped in time"
@@ -680,6 +683,26 @@ btrfs subvolume snapshot -r '$MNT/source' '$MNT/source/snapshot'" "$MNT/source"
         bash -c "$command" >/dev/null
         run -0 send_reada "$MNT/$name/snapshot"
         "$BTRFS" subvolume delete "$MNT/$name/snapshot" "$MNT/$name" >/dev/null
+    done
+}
+
+@test "the command for a writable subvolume works on a read-only mount" {
+    local own="$BATS_TEST_TMPDIR/other" command options
+
+    mkdir "$own"
+    # the file system, and the mount alone
+    for options in remount,ro remount,bind,ro; do
+        truncate -s 200M "$BATS_TEST_TMPDIR/image"
+        mkfs.btrfs -q -f "$BATS_TEST_TMPDIR/image" >/dev/null
+        mount -o loop "$BATS_TEST_TMPDIR/image" "$own"
+        "$BTRFS" subvolume create "$own/sub" >/dev/null
+        mount -o "$options" "$own"
+        run -1 --separate-stderr send_reada "$own/sub"
+        command=${stderr##*mounted read-only: }
+        [ "$command" = "mount -o remount,rw '$own' && btrfs subvolume snapshot -r '$own/sub' '$own/sub/snapshot'" ] || fail "$stderr"
+        bash -c "$command" >/dev/null
+        run -0 send_reada "$own/sub/snapshot"
+        umount "$own"
     done
 }
 

@@ -276,7 +276,7 @@ static void expect_extent(uint64_t bytenr, uint32_t most, uint64_t inode, uint64
 	expect_extent_refs(bytenr, most, &ref, 1);
 }
 
-static void expect_no_extent(uint64_t bytenr)
+static void expect_extent_error(uint64_t bytenr, int error)
 {
 	const struct batch_key key = {
 		BTRFS_EXTENT_TREE_OBJECTID,
@@ -286,7 +286,12 @@ static void expect_no_extent(uint64_t bytenr)
 		EXTENT_ROOM,
 	};
 
-	expect_batch(&key, NULL, 0, 0);
+	expect_batch(&key, NULL, 0, error);
+}
+
+static void expect_no_extent(uint64_t bytenr)
+{
+	expect_extent_error(bytenr, 0);
 }
 
 /* Checksums of so many sectors at CSUM_BYTENR, 0: none. */
@@ -783,6 +788,55 @@ static void test_unsearchable(void **state)
 	assert_ends_with(0);
 }
 
+static void expect_checksum_error(uint64_t bytenr, int error)
+{
+	const struct batch_key key = {
+		BTRFS_CSUM_TREE_OBJECTID,
+		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, bytenr },
+		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
+		UINT32_MAX,
+		CSUM_ROOM,
+	};
+
+	expect_batch(&key, NULL, 0, error);
+}
+
+/* What decides without them is still known. */
+static void test_trees_that_cannot_be_read(void **state)
+{
+	static const struct fiemap_extent extents[] = {
+		{ .fe_logical = 0, .fe_physical = MIB(100), .fe_length = KIB(4), .fe_flags = LAST },
+	};
+	const struct item items[] = { item_at(0, MIB(100), 0, KIB(4), BTRFS_FILE_EXTENT_REG) };
+	const struct nocow_file file = file_with(INODE_NODATACOW);
+	static const int errors[] = { ENOENT, EIO, EUCLEAN };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		start(&file, WHOLE_FILE);
+		assert_int_equal(nocow_iter_tree_error(iter), 0);
+		expect_map(extents, 1);
+		expect_items(0, items, 1);
+		expect_extent(MIB(100), 1, INODE, 0);
+		expect_checksum_error(MIB(100) - CSUM_REACH, errors[i]);
+		assert_range(0, KIB(4), MIB(100), NOCOW_REASON_UNKNOWN, NOCOW_CHECKSUMS_NOT_ASKED);
+		assert_int_equal(nocow_iter_tree_error(iter), -errors[i]);
+
+		start(&file, WHOLE_FILE);
+		expect_map(extents, 1);
+		expect_items(0, items, 1);
+		expect_extent_error(MIB(100), errors[i]);
+		expect_checksums(MIB(100) - CSUM_REACH, MIB(100), 1);
+		assert_range(0, KIB(4), MIB(100), NOCOW_REASON_CHECKSUMS, NOCOW_CHECKSUMS_EXIST);
+		assert_int_equal(nocow_iter_tree_error(iter), -errors[i]);
+	}
+	start(&file, WHOLE_FILE);
+	expect_map(extents, 1);
+	expect_items(0, items, 1);
+	expect_extent_error(MIB(100), ENOMEM);
+	assert_ends_with(-ENOMEM);
+}
+
 static void test_errors(void **state)
 {
 	static const struct fiemap_extent extents[] = {
@@ -859,6 +913,7 @@ int main(void)
 		FILE_TEST(test_several_flags),
 		FILE_TEST(test_file_that_changes),
 		FILE_TEST(test_unsearchable),
+		FILE_TEST(test_trees_that_cannot_be_read),
 		FILE_TEST(test_errors),
 		cmocka_unit_test(test_sums),
 	};
