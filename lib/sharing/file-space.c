@@ -72,6 +72,7 @@ static struct disk_extent disk_extent_of(const struct file_extent *extent)
 	return (struct disk_extent){
 		.bytenr = extent->disk_bytenr,
 		.disk_bytes = extent->disk_bytes,
+		.leaf_generation = extent->leaf_generation,
 	};
 }
 

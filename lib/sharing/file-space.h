@@ -10,6 +10,8 @@
 struct disk_extent {
 	uint64_t bytenr;
 	uint64_t disk_bytes;
+	/* of a leaf that refers to it */
+	uint64_t leaf_generation;
 };
 
 /* Takes a data extent; the same one can come again. Returns 0, or a negative errno that ends the reading. */

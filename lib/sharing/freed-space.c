@@ -17,6 +17,8 @@
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
+/* Finding all references of an extent takes at least as long as reading so much of a tree. */
+#define TREE_BYTES_PER_LOOKUP (64 * 1024)
 /* A file has fewer links. */
 #define NAMES_MAX (1 << 20)
 
@@ -37,6 +39,12 @@ struct whole_subvolume {
 	uint32_t filesystem;
 	uint32_t argument;
 	bool has_named_files;
+};
+
+/* A subvolume that is not in the set, and whose tree was read. */
+struct outside_subvolume {
+	uint64_t subvolid;
+	uint32_t filesystem;
 };
 
 /* The arguments with the files that refer to something: the first and the last one. */
@@ -65,6 +73,8 @@ struct freed_search {
 	/* sorted */
 	struct whole_subvolume *whole;
 	size_t whole_count;
+	struct outside_subvolume *outside;
+	size_t outside_count;
 	uint64_t read_count;
 	struct backref_query *query;
 	struct extent_lookup *lookup;
@@ -241,31 +251,104 @@ static const struct whole_subvolume *find_whole(const struct freed_search *searc
 struct whole_reading {
 	struct freed_search *search;
 	uint32_t filesystem;
+	bool is_in_set;
+	/* older leaves are also in a subvolume that is not in the set */
+	uint64_t shared_before;
+	/* extents of which only a lookup can tell whether something else refers to them */
+	uint64_t unknown_count;
 };
 
 static int add_whole_extent(void *data, const struct disk_extent *extent)
 {
-	const struct whole_reading *reading = data;
+	struct whole_reading *reading = data;
 	struct freed_search *search = reading->search;
 	const struct named_extent named = {
 		.bytenr = extent->bytenr,
 		.disk_bytes = extent->disk_bytes,
 		.filesystem = reading->filesystem,
+		.is_in_set = reading->is_in_set,
+		.is_held_outside = extent->leaf_generation < reading->shared_before,
 	};
 
+	reading->unknown_count += !named.is_held_outside;
 	record_sort_add(search->set->extents, &named);
 	if (++search->read_count % EXTENTS_PER_PROGRESS == 0)
 		search->ops->reading(search->data, search->read_count);
 	return 0;
 }
 
+/* Whether the set has SUBVOLID, or a part of it, on the file system of the reading DATA. */
+static bool has_subvolume(const void *data, uint64_t subvolid)
+{
+	const struct whole_reading *reading = data;
+	const struct named_set *set = reading->search->set;
+
+	for (size_t i = 0; i < set->subvolume_count; i++)
+		if (set->subvolumes[i]->filesystem == reading->filesystem &&
+		    set->subvolumes[i]->subvolid == subvolid)
+			return true;
+	return false;
+}
+
+/* Returns 1, 0 if it was noted before, or -ENOMEM. */
+static int note_outside(struct freed_search *search, struct outside_subvolume subvolume)
+{
+	struct outside_subvolume *list;
+
+	for (size_t i = 0; i < search->outside_count; i++)
+		if (search->outside[i].filesystem == subvolume.filesystem &&
+		    search->outside[i].subvolid == subvolume.subvolid)
+			return 0;
+	list = reallocarray(search->outside, search->outside_count + 1, sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	search->outside = list;
+	list[search->outside_count++] = subvolume;
+	return 1;
+}
+
+/* What the nearest relative of MEMBER refers to is kept. It is read if that is faster than lookups. */
+static int read_relative(struct freed_search *search, struct space_reader *reader,
+			 const struct whole_reading *of, const struct family_member *member)
+{
+	const struct named_filesystem *filesystem = &search->set->filesystems[of->filesystem];
+	const struct family_member *relative = snapshot_families_nearest(filesystem->families,
+									 member, has_subvolume, of);
+	struct whole_reading reading = { search, of->filesystem, .shared_before = UINT64_MAX };
+	int ret;
+
+	if (!relative || relative->tree_bytes / TREE_BYTES_PER_LOOKUP >= of->unknown_count)
+		return 0;
+	ret = note_outside(search,
+			   (struct outside_subvolume){ relative->subvolid, of->filesystem });
+	if (ret <= 0)
+		return ret;
+	ret = space_read_subvolume(reader, filesystem->fd, relative->subvolid, add_whole_extent,
+				   &reading);
+	/* It was deleted meanwhile. */
+	return ret == -ENOENT ? 0 : ret;
+}
+
 static int read_whole(struct freed_search *search, struct space_reader *reader,
 		      const struct named_subvolume *subvolume)
 {
-	struct whole_reading reading = { search, subvolume->filesystem };
-	int fd = search->set->filesystems[subvolume->filesystem].fd;
+	const struct named_filesystem *filesystem =
+		&search->set->filesystems[subvolume->filesystem];
+	struct whole_reading reading = { search, subvolume->filesystem, .is_in_set = true };
+	const struct family_member *member = NULL;
+	int ret;
 
-	return space_read_subvolume(reader, fd, subvolume->subvolid, add_whole_extent, &reading);
+	if (filesystem->families)
+		member = snapshot_families_find(filesystem->families, subvolume->subvolid);
+	if (member)
+		reading.shared_before = snapshot_families_shared_before(filesystem->families,
+									member, has_subvolume,
+									&reading);
+	ret = space_read_subvolume(reader, filesystem->fd, subvolume->subvolid, add_whole_extent,
+				   &reading);
+	if (ret == 0 && member)
+		ret = read_relative(search, reader, &reading, member);
+	return ret;
 }
 
 static int read_whole_subvolumes(struct freed_search *search)
@@ -321,7 +404,6 @@ static int find_references(struct freed_search *search, const struct named_exten
 			   struct extent_ref *sole, struct extent_ref **ret_refs, size_t *ret_count,
 			   bool *ret_complete)
 {
-	start_lookups(search, extent->filesystem);
 	if (!find_sole_reference(search, extent, sole))
 		return backref_query_extent(search->query,
 					    search->set->filesystems[extent->filesystem].fd,
@@ -384,6 +466,22 @@ static bool note_references(struct freed_search *search, const struct named_exte
 	return are_noted;
 }
 
+/* Counts it, if it is kept for sure. Returns 1, 0 if it has to be judged, or -EPROTO. */
+static int count_kept(struct freed_search *search, const struct named_extent *extent, bool is_held)
+{
+	struct freed_space *space = &search->space;
+
+	if (__builtin_add_overflow(search->judged_bytes, extent->disk_bytes, &search->judged_bytes))
+		return -EPROTO;
+	if (is_unwritable(search, extent))
+		space->read_only_bytes += extent->disk_bytes;
+	else if (is_held)
+		space->kept_bytes += extent->disk_bytes;
+	else
+		return 0;
+	return 1;
+}
+
 static int judge_extent(struct freed_search *search, const struct named_extent *extent,
 			uint64_t index)
 {
@@ -394,6 +492,10 @@ static int judge_extent(struct freed_search *search, const struct named_extent *
 	size_t count;
 	int ret;
 
+	start_lookups(search, extent->filesystem);
+	/* What moves can be in a leaf that is about to be replaced. */
+	if (extent->is_held_outside && !search->watch)
+		return count_kept(search, extent, true) < 0 ? -EPROTO : 0;
 	ret = find_references(search, extent, &sole, &refs, &count, &complete);
 	if (ret == -ENOENT || (ret == 0 && extent_refs_have_moved(refs, count))) {
 		space->moved_count++;
@@ -401,12 +503,9 @@ static int judge_extent(struct freed_search *search, const struct named_extent *
 	}
 	if (ret < 0)
 		return ret;
-	if (__builtin_add_overflow(search->judged_bytes, extent->disk_bytes, &search->judged_bytes))
-		return -EPROTO;
-	if (is_unwritable(search, extent)) {
-		space->read_only_bytes += extent->disk_bytes;
-		return 0;
-	}
+	ret = count_kept(search, extent, false);
+	if (ret)
+		return ret < 0 ? ret : 0;
 	if (!complete) {
 		space->incomplete_count++;
 		holders_add_argument(&held.holders, OTHER_HOLDER);
@@ -448,9 +547,14 @@ static int judge_extents(struct freed_search *search)
 
 	ret = record_sort_finish(extents);
 	for (index = 0; ret == 0 && (ret = record_sort_next(extents, &extent)) > 0; index++) {
+		ret = 0;
+		if (!extent.is_in_set)
+			continue;
 		if (extent.of_file)
 			space->disk_bytes = saturating_add(space->disk_bytes, extent.disk_bytes);
-		space->digest += digest_add_number(DIGEST_START, extent.disk_bytes);
+		space->digest +=
+			digest_add_number(digest_add_number(DIGEST_START, extent.disk_bytes),
+					  extent.is_held_outside);
 		ret = search->set->is_judged ? judge_extent(search, &extent, index) :
 					       check_extent(search, &extent);
 		if (index && index % EXTENTS_PER_PROGRESS == 0)
@@ -709,6 +813,7 @@ int freed_space_find(struct named_set *set, const struct steady_look *look,
 	if (ret == 0)
 		*ret_space = search.space;
 	free(search.whole);
+	free(search.outside);
 	backref_query_free(search.query);
 	extent_lookup_free(search.lookup);
 	record_sort_free(search.references);

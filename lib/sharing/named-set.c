@@ -35,6 +35,8 @@ static bool merge_extents(void *record, const void *next)
 	if (compare_extents(extent, same) != 0)
 		return false;
 	extent->of_file |= same->of_file;
+	extent->is_in_set |= same->is_in_set;
+	extent->is_held_outside |= same->is_held_outside;
 	return true;
 }
 
@@ -255,6 +257,7 @@ static int add_extent(void *data, const struct disk_extent *extent)
 		.disk_bytes = extent->disk_bytes,
 		.filesystem = addition->filesystem,
 		.of_file = 1,
+		.is_in_set = 1,
 	};
 
 	pthread_mutex_lock(&addition->set->lock);

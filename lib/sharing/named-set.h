@@ -48,6 +48,9 @@ struct named_extent {
 	uint32_t filesystem;
 	/* a file refers to it, and not only the rest of a whole subvolume */
 	uint32_t of_file;
+	/* something in the set refers to it, and a subvolume that is not in the set */
+	uint16_t is_in_set;
+	uint16_t is_held_outside;
 };
 
 /* A name of an inode; without a parent and a hash the inode itself. */

@@ -35,7 +35,15 @@ static int parse_member(const struct tree_item *item, struct family_member *ret_
 	*ret_member = (struct family_member){
 		.subvolid = item->objectid,
 		.last_snapshot = le64toh(raw.last_snapshot),
+		.generation = le64toh(raw.generation),
+		.tree_bytes = le64toh(raw.bytes_used),
 	};
+	/* A kernel that does not know the fields after it does not update them either. */
+	if (raw.generation_v2 != raw.generation)
+		return 1;
+	memcpy(ret_member->uuid, raw.uuid, sizeof(raw.uuid));
+	memcpy(ret_member->parent_uuid, raw.parent_uuid, sizeof(raw.parent_uuid));
+	ret_member->otransid = le64toh(raw.otransid);
 	return 1;
 }
 
@@ -119,4 +127,77 @@ const struct family_member *snapshot_families_find(const struct snapshot_familie
 		return NULL;
 	return bsearch(&subvolid, families->members, families->count, sizeof(*families->members),
 		       compare_subvolid);
+}
+
+static bool is_same_uuid(const uint8_t a[SUBVOLUME_UUID_SIZE], const uint8_t b[SUBVOLUME_UUID_SIZE])
+{
+	static const uint8_t none[SUBVOLUME_UUID_SIZE];
+
+	return memcmp(a, b, SUBVOLUME_UUID_SIZE) == 0 && memcmp(a, none, SUBVOLUME_UUID_SIZE) != 0;
+}
+
+/*
+ * A tree changes by copies of its blocks, which are newer. So a block that was in it at a snapshot, and is
+ * in it later, was in it all the time: it is in the snapshot, too.
+ */
+static uint64_t shared_before(const struct family_member *member, const struct family_member *other)
+{
+	bool is_as_created = other->generation <= other->otransid;
+
+	if (is_same_uuid(other->uuid, member->parent_uuid) && other->generation <= member->otransid)
+		return member->otransid;
+	if (is_same_uuid(other->parent_uuid, member->uuid) && is_as_created)
+		return other->otransid;
+	if (is_same_uuid(other->parent_uuid, member->parent_uuid) && is_as_created &&
+	    other->otransid <= member->otransid)
+		return other->otransid;
+	return 0;
+}
+
+uint64_t snapshot_families_shared_before(const struct snapshot_families *families,
+					 const struct family_member *member,
+					 bool (*is_left_out)(const void *data, uint64_t subvolid),
+					 const void *data)
+{
+	uint64_t latest = 0;
+
+	for (size_t i = 0; i < families->count; i++) {
+		const struct family_member *other = &families->members[i];
+		uint64_t before = other == member ? 0 : shared_before(member, other);
+
+		if (before > latest && !is_left_out(data, other->subvolid))
+			latest = before;
+	}
+	return latest;
+}
+
+static bool are_related(const struct family_member *a, const struct family_member *b)
+{
+	return is_same_uuid(a->uuid, b->parent_uuid) || is_same_uuid(a->parent_uuid, b->uuid) ||
+	       is_same_uuid(a->parent_uuid, b->parent_uuid);
+}
+
+static uint64_t distance(const struct family_member *a, const struct family_member *b)
+{
+	return a->generation > b->generation ? a->generation - b->generation :
+					       b->generation - a->generation;
+}
+
+const struct family_member *snapshot_families_nearest(
+	const struct snapshot_families *families, const struct family_member *member,
+	bool (*is_left_out)(const void *data, uint64_t subvolid), const void *data)
+{
+	const struct family_member *nearest = NULL;
+
+	for (size_t i = 0; i < families->count; i++) {
+		const struct family_member *other = &families->members[i];
+
+		if (other == member || !are_related(member, other))
+			continue;
+		if (nearest && distance(member, other) >= distance(member, nearest))
+			continue;
+		if (!is_left_out(data, other->subvolid))
+			nearest = other;
+	}
+	return nearest;
 }

@@ -2,14 +2,25 @@
 #ifndef FASTPATH_SNAPSHOT_FAMILY_H
 #define FASTPATH_SNAPSHOT_FAMILY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "fs/subvolume.h"
 
 /* A subvolume or snapshot that exists. */
 struct family_member {
 	uint64_t subvolid;
 	/* a block that was written later belongs to this tree alone */
 	uint64_t last_snapshot;
+	/* zero if they are not known */
+	uint8_t uuid[SUBVOLUME_UUID_SIZE];
+	uint8_t parent_uuid[SUBVOLUME_UUID_SIZE];
+	/* the transactions in which it was created, and in which its tree was last changed */
+	uint64_t otransid;
+	uint64_t generation;
+	/* the size of its tree */
+	uint64_t tree_bytes;
 };
 
 struct snapshot_families;
@@ -26,5 +37,23 @@ void snapshot_families_freep(struct snapshot_families **families);
 /* Returns NULL if there is no such subvolume. It is valid as long as FAMILIES. */
 const struct family_member *snapshot_families_find(const struct snapshot_families *families,
 						   uint64_t subvolid);
+
+/*
+ * Each block of MEMBER's tree that is older than the returned generation is also in the tree of another
+ * subvolume: of its origin, of a snapshot of it, or of an earlier snapshot of its origin, if that has not
+ * been changed since. IS_LEFT_OUT says which ones do not count. Returns 0 if there is none.
+ */
+uint64_t snapshot_families_shared_before(const struct snapshot_families *families,
+					 const struct family_member *member,
+					 bool (*is_left_out)(const void *data, uint64_t subvolid),
+					 const void *data);
+
+/*
+ * Of the origin of MEMBER, its snapshots, and the other snapshots of its origin the one whose tree was last
+ * changed at nearly the same time, and so has most in common with it. Returns NULL if there is none.
+ */
+const struct family_member *snapshot_families_nearest(
+	const struct snapshot_families *families, const struct family_member *member,
+	bool (*is_left_out)(const void *data, uint64_t subvolid), const void *data);
 
 #endif

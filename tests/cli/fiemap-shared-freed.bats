@@ -651,3 +651,50 @@ calls() {
     freed "$MNT/volume/a"
     expect_freed 4096 rm "$MNT/volume/a"
 }
+
+# volume_of_small_files DIRECTORY: a subvolume of 2,000 files, in leaves of some fifty
+volume_of_small_files() {
+    btrfs subvolume create "$1" >/dev/null
+    head -c 6000000 /dev/urandom | split -b 3000 -a 4 - "$1/"
+    sync -f "$MNT"
+}
+
+@test "what an earlier snapshot has in the same leaf is not looked up" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    volume_of_small_files "$MNT/volume"
+    btrfs subvolume snapshot -r "$MNT/volume" "$MNT/first" >/dev/null
+    random "$MNT/volume/new" 1
+    btrfs subvolume snapshot -r "$MNT/volume" "$MNT/second" >/dev/null
+    rm "$MNT/volume/new" "$MNT/volume/aaaa"
+    settle "$MNT"
+    [ "$(calls --freed -rs "$MNT/second")" -lt 200 ]
+    freed -rs "$MNT/second"
+    expect_json .total.freed.kept_bytes $((2000 * 4096))
+    # with the earlier one in the set, too: aaaa is in these two alone
+    freed -rs "$MNT/first" "$MNT/second"
+    expect_freed $((MIB + 4096)) btrfs subvolume delete "$MNT/first" "$MNT/second"
+}
+
+@test "of the oldest snapshot only what its origin does not have is looked up" {
+    command -v strace >/dev/null || skip "strace is not installed"
+    volume_of_small_files "$MNT/volume"
+    random "$MNT/volume/old" 1
+    btrfs subvolume snapshot -r "$MNT/volume" "$MNT/first" >/dev/null
+    rm "$MNT/volume/old"
+    settle "$MNT"
+    [ "$(calls --freed -rs "$MNT/first")" -lt 200 ]
+    freed -rs "$MNT/first"
+    expect_json .total.freed.kept_bytes $((2000 * 4096))
+    expect_freed $MIB btrfs subvolume delete "$MNT/first"
+}
+
+@test "a snapshot that was changed after it was made holds only what it has" {
+    volume_of_small_files "$MNT/volume"
+    btrfs subvolume snapshot "$MNT/volume" "$MNT/first" >/dev/null
+    btrfs subvolume snapshot -r "$MNT/volume" "$MNT/second" >/dev/null
+    rm "$MNT"/first/* "$MNT"/volume/*
+    btrfs property set "$MNT/first" ro true
+    settle "$MNT"
+    freed -rs "$MNT/second"
+    expect_freed $((2000 * 4096)) btrfs subvolume delete "$MNT/second"
+}

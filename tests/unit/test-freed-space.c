@@ -48,6 +48,7 @@ static void add_extent(uint64_t bytenr, uint64_t disk_bytes)
 					      .bytenr = bytenr,
 					      .disk_bytes = disk_bytes,
 					      .of_file = 1,
+					      .is_in_set = 1,
 				      });
 }
 
@@ -151,6 +152,7 @@ static void test_addresses_are_of_one_filesystem(void **state)
 		.bytenr = MIB(4),
 		.disk_bytes = 1000,
 		.filesystem = 1,
+		.is_in_set = 1,
 	};
 	struct named_filesystem *two = calloc(2, sizeof(*two));
 	struct freed_space space;
@@ -316,6 +318,18 @@ static void test_a_cut_list_keeps_it(void **state)
 	assert_int_equal(space.incomplete_count, 1);
 }
 
+static void test_what_a_leaf_outside_holds_is_not_looked_up(void **state)
+{
+	(void)state;
+	add_extent(MIB(4), 100);
+	record_sort_add(set->extents, &(struct named_extent){
+					      .bytenr = MIB(4),
+					      .disk_bytes = 100,
+					      .is_held_outside = 1,
+				      });
+	judge(100, 0, 100);
+}
+
 static void test_without_judgement_nothing_is_looked_up(void **state)
 {
 	struct freed_space space;
@@ -436,6 +450,7 @@ int main(void)
 		SET_TEST(test_an_extent_that_is_gone),
 		SET_TEST(test_extents_that_are_being_moved),
 		SET_TEST(test_a_cut_list_keeps_it),
+		SET_TEST(test_what_a_leaf_outside_holds_is_not_looked_up),
 		SET_TEST(test_without_judgement_nothing_is_looked_up),
 		SET_TEST(test_arguments),
 		SET_TEST(test_failures),

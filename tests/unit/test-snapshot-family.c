@@ -91,6 +91,84 @@ static void test_an_item_that_is_too_short(void **state)
 	assert_null(none);
 }
 
+/* A subvolume "o", snapshots of it, and a snapshot of one of these. */
+struct relative {
+	uint64_t id;
+	char uuid;
+	char parent_uuid;
+	uint64_t otransid;
+	uint64_t generation;
+};
+
+static const struct relative relatives[] = {
+	{ 300, 'o', 0, 10, 90 },   { 301, 'a', 'o', 20, 20 }, { 302, 'b', 'o', 30, 31 },
+	{ 303, 'c', 'o', 40, 40 }, { 304, 'd', 'o', 40, 40 }, { 305, 'e', 'c', 50, 60 },
+	{ 306, 'x', 0, 15, 15 },
+};
+
+static void expect_relatives(void)
+{
+	const struct tree_key last = { LAST_ID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
+	struct tree_key next = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
+	struct btrfs_root_item raw[ARRAY_SIZE(relatives)] = { 0 };
+	struct tree_item items[ARRAY_SIZE(relatives)];
+
+	for (size_t i = 0; i < ARRAY_SIZE(relatives); i++) {
+		const struct relative *made = &relatives[i];
+
+		raw[i].refs = htole32(1);
+		raw[i].generation = htole64(made->generation);
+		/* x was written by an old kernel */
+		raw[i].generation_v2 = htole64(made->generation - (made->uuid == 'x'));
+		raw[i].otransid = htole64(made->otransid);
+		raw[i].uuid[0] = made->uuid;
+		raw[i].parent_uuid[0] = made->uuid == 'x' ? 'o' : made->parent_uuid;
+		items[i] = (struct tree_item){
+			made->id, BTRFS_ROOT_ITEM_KEY, 0, 90, &raw[i], sizeof(raw[i]),
+		};
+	}
+	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, next, last, UINT32_MAX, ROOM },
+		     items, ARRAY_SIZE(relatives), 0);
+	next = (struct tree_key){ relatives[ARRAY_SIZE(relatives) - 1].id, BTRFS_ROOT_ITEM_KEY, 1 };
+	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, next, last, UINT32_MAX, ROOM },
+		     NULL, 0, 0);
+}
+
+static bool is_in(const void *data, uint64_t subvolid)
+{
+	for (const uint64_t *id = data; *id; id++)
+		if (*id == subvolid)
+			return true;
+	return false;
+}
+
+#define SHARED_BEFORE(id, ...)                                                                 \
+	snapshot_families_shared_before(families, snapshot_families_find(families, id), is_in, \
+					(const uint64_t[]){ __VA_ARGS__, 0 })
+
+static void test_what_is_shared_with_others(void **state)
+{
+	(void)state;
+	expect_relatives();
+	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
+	/* the origin: with its last snapshot, but not with one that was changed */
+	assert_int_equal(SHARED_BEFORE(300, 300), 40);
+	assert_int_equal(SHARED_BEFORE(300, 300, 303, 304), 20);
+	assert_int_equal(SHARED_BEFORE(300, 300, 301, 303, 304), 0);
+	/* a snapshot: with an earlier one, and not with a later one */
+	assert_int_equal(SHARED_BEFORE(301, 301), 0);
+	assert_int_equal(SHARED_BEFORE(302, 302), 20);
+	/* with one of the same transaction */
+	assert_int_equal(SHARED_BEFORE(304, 304), 40);
+	assert_int_equal(SHARED_BEFORE(304, 304, 303), 20);
+	/* with its origin, which was not changed since */
+	assert_int_equal(SHARED_BEFORE(305, 305), 50);
+	assert_int_equal(SHARED_BEFORE(305, 305, 303), 0);
+	/* not with one that was */
+	assert_int_equal(SHARED_BEFORE(303, 303, 304), 20);
+	assert_int_equal(SHARED_BEFORE(306, 306), 0);
+}
+
 #define FAMILY_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -98,6 +176,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		FAMILY_TEST(test_members),
 		MOCKED_TEST(test_an_item_that_is_too_short),
+		cmocka_unit_test_setup_teardown(test_what_is_shared_with_others, ioctl_mock_setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
