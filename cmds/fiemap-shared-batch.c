@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -27,9 +28,13 @@
 #define PATHS_SIZE_MAX (8 << 20)
 
 struct job {
+	/* in the order in which the files are found */
+	uint64_t number;
 	struct found_file file;
 	struct failure failure;
 	struct stat status;
+	/* an earlier job has another name of the file */
+	bool is_repeated;
 	struct sharing sharing;
 	struct space_answer space;
 	/* in the groups, or SHARING_NO_FILE */
@@ -59,6 +64,9 @@ struct batches {
 	/* that were found, some of them twice, and when nothing was under way */
 	uint64_t file_count;
 	uint64_t finished_count;
+	/* files with several names, each with its first job */
+	pthread_mutex_t lock;
+	struct inode_set *linked;
 };
 
 struct batch {
@@ -70,6 +78,20 @@ struct batch {
 	size_t next;
 	struct job jobs[FILES_PER_BATCH];
 };
+
+static int note_links(struct job *job, struct batches *all)
+{
+	const struct stat *status = &job->status;
+	int ret;
+
+	if (status->st_nlink <= 1)
+		return 0;
+	pthread_mutex_lock(&all->lock);
+	ret = inode_set_add_numbered(all->linked, status->st_dev, status->st_ino, job->number);
+	pthread_mutex_unlock(&all->lock);
+	job->is_repeated = ret == 0;
+	return ret < 0 ? ret : 0;
+}
 
 /* Opens the file, and asks what must be asked before FIEMAP. */
 static struct failure begin_job(struct job *job, const struct batch *batch, struct worker *worker,
@@ -83,13 +105,16 @@ static struct failure begin_job(struct job *job, const struct batch *batch, stru
 	failure = found_file_open(scan->files.walk, &job->file, ret_fd, &job->status);
 	if (failure.action)
 		return failure;
+	ret = note_links(job, batch->all);
+	if (ret < 0)
+		return (struct failure){ "cannot report", ret };
 	ret = fiemap_shared_watch(scan, *ret_fd, &job->status, &watch);
 	if (ret < 0)
 		return (struct failure){ "cannot examine the file system of", ret };
 	fiemap_iter_watch(worker->iter, watch);
 	/* First: if the extents are still where it finds them at the end, FIEMAP found them there. */
-	fiemap_shared_space_ask(scan, worker->reader, *ret_fd, &job->status, job->file.argument,
-				&job->space);
+	fiemap_shared_space_ask(scan, worker->reader, *ret_fd, &job->status, job->is_repeated,
+				job->file.argument, &job->space);
 	return NO_FAILURE;
 }
 
@@ -157,14 +182,15 @@ static void summarize_batch(void *item, void *data)
 	for (; batch->next < batch->count; batch->next++) {
 		struct job *job = &batch->jobs[batch->next];
 		CLEANUP_CLOSE int fd = -1;
-		int ret;
+		int ret = 0;
 
 		if (!job->failure.action)
 			job->failure = begin_job(job, batch, worker, &fd);
 		if (job->failure.action)
 			continue;
-		ret = sum_up(job, scan, worker, fd);
-		if (ret == 0)
+		if (!job->is_repeated)
+			ret = sum_up(job, scan, worker, fd);
+		if (ret == 0 && !job->is_repeated)
 			ret = read_items(job, scan, worker, fd);
 		job->failure = end_job(job, scan, fd, ret);
 	}
@@ -235,6 +261,8 @@ static void report_job(const struct batches *all, const struct job *job)
 		return;
 	}
 
+	if (job->is_repeated)
+		return;
 	ret = files_is_first(&scan->files, &job->status);
 	if (ret < 0)
 		fiemap_shared_complain_no_memory(scan);
@@ -332,8 +360,8 @@ static int batch_add(struct batch *batch, const struct found_file *file)
 	}
 	job->failure = found_file_check(file);
 	job->group_file = SHARING_NO_FILE;
+	job->number = batch->all->file_count++;
 	batch->count++;
-	batch->all->file_count++;
 	batch->all->directory = file->directory;
 	return 0;
 }
@@ -390,7 +418,10 @@ int fiemap_shared_summarize(struct sharing_scan *scan)
 	ret = files_open(&scan->files, fiemap_shared_space_directory, scan);
 	if (ret <= 0)
 		return ret;
-	ret = pipeline_new(&pipeline, &summary_ops, &all, thread_count(scan));
+	pthread_mutex_init(&all.lock, NULL);
+	ret = inode_set_new(&all.linked);
+	if (ret == 0)
+		ret = pipeline_new(&pipeline, &summary_ops, &all, thread_count(scan));
 	while (ret >= 0) {
 		bool are_full;
 
@@ -405,6 +436,8 @@ int fiemap_shared_summarize(struct sharing_scan *scan)
 			finish_batches(&all, pipeline);
 	}
 	pipeline_free(pipeline);
+	inode_set_free(all.linked);
+	pthread_mutex_destroy(&all.lock);
 	files_close(&scan->files);
 	return ret;
 }

@@ -38,7 +38,7 @@ void fiemap_shared_space_release(struct sharing_scan *scan)
 }
 
 void fiemap_shared_space_ask(const struct sharing_scan *scan, struct space_reader *reader, int fd,
-			     const struct stat *status, size_t argument,
+			     const struct stat *status, bool is_repeated, size_t argument,
 			     struct space_answer *ret_answer)
 {
 	const struct sharing_options *arguments = scan->arguments;
@@ -46,11 +46,12 @@ void fiemap_shared_space_ask(const struct sharing_scan *scan, struct space_reade
 	*ret_answer = (struct space_answer){ 0 };
 	if (!scan->named)
 		return;
-	if (arguments->fiemap_flags & FIEMAP_FLAG_SYNC)
+	if (arguments->fiemap_flags & FIEMAP_FLAG_SYNC && !is_repeated)
 		ret_answer->error = fiemap_sync(fd);
 	if (ret_answer->error == 0)
-		ret_answer->error = named_set_add_file(scan->named, reader, fd, status, argument,
-						       arguments->files.range, &ret_answer->space);
+		ret_answer->error = named_set_add_file(scan->named, reader, fd, status, is_repeated,
+						       argument, arguments->files.range,
+						       &ret_answer->space);
 }
 
 static void complain_of_privilege(struct sharing_scan *scan)

@@ -19,9 +19,9 @@ struct space_answer {
 	struct file_space space;
 };
 
-/* Examines an open file. Any thread may call this, each with its own READER. */
+/* Examines an open file. IS_REPEATED as named_set_add_file(). Any thread may call this, each with its own READER. */
 void fiemap_shared_space_ask(const struct sharing_scan *scan, struct space_reader *reader, int fd,
-			     const struct stat *status, size_t argument,
+			     const struct stat *status, bool is_repeated, size_t argument,
 			     struct space_answer *ret_answer);
 
 /*

@@ -385,8 +385,8 @@ static struct failure begin_details(struct sharing_details *details, struct shar
 		return (struct failure){ "cannot examine the file system of", ret };
 	fiemap_iter_watch(scan->iter, details->watch);
 	/* First, as in fiemap_shared_summarize(). */
-	fiemap_shared_space_ask(scan, scan->reader, file->fd, &file->status, details->argument,
-				&details->space);
+	fiemap_shared_space_ask(scan, scan->reader, file->fd, &file->status, false,
+				details->argument, &details->space);
 	return NO_FAILURE;
 }
 

@@ -50,6 +50,7 @@ int mount_identity_of(int fd, uint64_t *ret_mount)
 struct inode_key {
 	dev_t device;
 	ino_t inode;
+	uint64_t number;
 };
 
 struct inode_set {
@@ -83,23 +84,44 @@ void inode_set_free(struct inode_set *set)
 	free(set);
 }
 
-int inode_set_add(struct inode_set *set, dev_t device, ino_t inode)
+/* Returns 1 if NEW was added, 0 with *RET_KEY if one was there already, or -ENOMEM. */
+static int add_key(struct inode_set *set, struct inode_key new, struct inode_key **ret_key)
 {
 	struct inode_key *key = malloc(sizeof(*key));
 	struct inode_key **node;
 
 	if (!key)
 		return -ENOMEM;
-	*key = (struct inode_key){ .device = device, .inode = inode };
+	*key = new;
 	node = tsearch(key, &set->tree, compare_keys);
 	if (!node) {
 		free(key);
 		return -ENOMEM;
 	}
-	if (*node != key) {
-		free(key);
+	*ret_key = *node;
+	if (*node == key)
+		return 1;
+	free(key);
+	return 0;
+}
+
+int inode_set_add(struct inode_set *set, dev_t device, ino_t inode)
+{
+	struct inode_key *key;
+
+	return add_key(set, (struct inode_key){ .device = device, .inode = inode }, &key);
+}
+
+int inode_set_add_numbered(struct inode_set *set, dev_t device, ino_t inode, uint64_t number)
+{
+	struct inode_key *key;
+	int ret = add_key(set, (struct inode_key){ device, inode, number }, &key);
+
+	if (ret)
+		return ret;
+	if (key->number < number)
 		return 0;
-	}
+	key->number = number;
 	return 1;
 }
 

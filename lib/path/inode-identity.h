@@ -31,6 +31,12 @@ void inode_set_free(struct inode_set *set);
 /* Returns 1 if the file was added, 0 if it was there already, or -ENOMEM. */
 int inode_set_add(struct inode_set *set, dev_t device, ino_t inode);
 
+/*
+ * Adds the file, or finds it with the least number with which it was added. Returns 1 if that is NUMBER, 0 if
+ * it is less, or -ENOMEM.
+ */
+int inode_set_add_numbered(struct inode_set *set, dev_t device, ino_t inode, uint64_t number);
+
 bool inode_set_contains(const struct inode_set *set, dev_t device, ino_t inode);
 
 #endif

@@ -273,40 +273,56 @@ static void add_inode(struct named_set *set, const struct named_inode *inode)
 	pthread_mutex_unlock(&set->lock);
 }
 
+/* What an addition has to read. */
+enum reading {
+	READ_FILE,
+	/* the extents are read for another name of the file */
+	READ_NOTHING,
+	/* all of the subvolume is read in the end for this argument */
+	READ_LATER,
+};
+
 /*
- * Whether all of SUBVOLUME is read in the end for this ARGUMENT. The walk comes to its root before its
- * files, but an earlier argument can lead to some of them.
+ * The walk comes to the root of a subvolume before its files, but an earlier argument can lead to some of
+ * them: also to another name of a file that is read later.
  */
-static bool is_read_later(struct named_set *set, struct named_subvolume *subvolume,
-			  uint32_t argument)
+static enum reading how_to_read(struct named_set *set, struct named_subvolume *subvolume,
+				bool is_repeated, uint32_t argument)
 {
+	enum reading reading = READ_FILE;
 	bool whole;
 
 	pthread_mutex_lock(&set->lock);
 	whole = subvolume->whole && subvolume->argument <= argument;
 	subvolume->has_named_files |= !whole;
+	if (whole && !set->measures_files)
+		reading = READ_LATER;
+	else if (is_repeated && !subvolume->whole)
+		reading = READ_NOTHING;
 	pthread_mutex_unlock(&set->lock);
-	return whole && !set->measures_files;
+	return reading;
 }
 
 int named_set_add_file(struct named_set *set, struct space_reader *reader, int fd,
-		       const struct stat *status, uint32_t argument, struct byte_range range,
-		       struct file_space *ret_space)
+		       const struct stat *status, bool is_repeated, uint32_t argument,
+		       struct byte_range range, struct file_space *ret_space)
 {
 	struct addition addition = { .set = set };
 	struct named_subvolume *subvolume = NULL;
+	enum reading reading;
 	int ret;
 
+	*ret_space = (struct file_space){ 0 };
 	ret = find_subvolume(set, fd, status->st_dev, &subvolume);
 	if (ret < 0)
 		return ret;
-	if (is_read_later(set, subvolume, argument)) {
-		*ret_space = (struct file_space){ 0 };
+	reading = how_to_read(set, subvolume, is_repeated, argument);
+	if (reading == READ_LATER)
 		return 0;
-	}
 	addition.filesystem = subvolume->filesystem;
-	ret = space_read_file(reader, fd, status->st_ino, range, add_extent, &addition,
-			      &ret_space->disk_bytes, &ret_space->inline_bytes);
+	if (reading == READ_FILE)
+		ret = space_read_file(reader, fd, status->st_ino, range, add_extent, &addition,
+				      &ret_space->disk_bytes, &ret_space->inline_bytes);
 	if (ret < 0 || !set->is_judged)
 		return ret;
 	add_inode(set, &(struct named_inode){

@@ -111,12 +111,13 @@ struct file_space {
 
 /*
  * Add the regular file FD, to which ARGUMENT led, with the extents that it has in RANGE. It can be
- * added several times. Safe to call from several threads, each with a READER.
+ * added several times. If it IS_REPEATED, another call adds the extents and returns the space; this one
+ * may return none. Safe to call from several threads, each with a READER.
  * Returns 0, -EPERM without CAP_SYS_ADMIN, or a negative errno as space_read_file().
  */
 int named_set_add_file(struct named_set *set, struct space_reader *reader, int fd,
-		       const struct stat *status, uint32_t argument, struct byte_range range,
-		       struct file_space *ret_space);
+		       const struct stat *status, bool is_repeated, uint32_t argument,
+		       struct byte_range range, struct file_space *ret_space);
 
 /*
  * Add NAME in the directory PARENT as a name of the file FD. A file with several links is deleted

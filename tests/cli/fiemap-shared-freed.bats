@@ -698,3 +698,31 @@ volume_of_small_files() {
     freed -rs "$MNT/second"
     expect_freed $((2000 * 4096)) btrfs subvolume delete "$MNT/second"
 }
+
+@test "a file with many names is mapped and read once" {
+    local count i options trace=$BATS_TEST_TMPDIR/trace
+
+    command -v strace >/dev/null || skip "strace is not installed"
+    mkdir "$MNT/set" "$MNT/other"
+    random "$MNT/set/0" 1
+    for ((i = 1; i < 300; i++)); do
+        ln "$MNT/set/0" "$MNT/set/$i"
+    done
+    settle "$MNT"
+    for options in -r -rs "-rs --freed" "-rs --disk" "-r --disk --sort disk" "-rs --owners" "-rs --fragments" "-rs --groups"; do
+        # shellcheck disable=SC2086 # words
+        strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared $options "$MNT/set" >/dev/null
+        count=$(grep -c 'FIEMAP' "$trace")
+        [ "$count" -le 2 ] || fail "$options: $count"
+    done
+    freed -rs "$MNT/set"
+    expect_json .total.total_bytes $MIB
+    expect_json .total.freed.freed_bytes $MIB
+    ln "$MNT/set/0" "$MNT/other/name"
+    sync -f "$MNT"
+    freed -rs "$MNT/set"
+    expect_json .total.freed.freed_bytes 0
+    freed -rs "$MNT/other" "$MNT/set"
+    expect_json '.total.arguments | [.[].freed_with_above_bytes] | tojson' "[0,$MIB]"
+    expect_freed $MIB rm -r "$MNT/set" "$MNT/other"
+}

@@ -34,6 +34,17 @@ static void test_add(void **state)
 	assert_int_equal(inode_set_add(set, 2, 257), 0);
 }
 
+static void test_numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(inode_set_add_numbered(set, 1, 257, 7), 1);
+	assert_int_equal(inode_set_add_numbered(set, 1, 257, 8), 0);
+	assert_int_equal(inode_set_add_numbered(set, 1, 257, 7), 1);
+	assert_int_equal(inode_set_add_numbered(set, 1, 257, 3), 1);
+	assert_int_equal(inode_set_add_numbered(set, 1, 257, 7), 0);
+	assert_int_equal(inode_set_add_numbered(set, 1, 258, 8), 1);
+}
+
 static void test_limits(void **state)
 {
 	static const uint64_t numbers[] = { 0, 1, UINT32_MAX, 1ULL << 32, UINT64_MAX };
@@ -65,6 +76,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_random, setup, teardown),
 	};
