@@ -99,20 +99,26 @@ struct with_data {
 static int estimate_command(const struct send_reading *reading, const struct send_command *command,
 			    struct with_data *ret_with_data)
 {
+	struct send_command update = *command;
 	struct file_extent extent;
 	int ret = 0;
 
-	*ret_with_data = (struct with_data){
-		send_estimate_size(command, reading->stream.protocol, reading->page_size),
-		command->type == SEND_UPDATE_EXTENT ? command->length : command->data_bytes,
-	};
 	if (reading->extents && command->type == SEND_UPDATE_EXTENT)
-		ret = send_extents_find(reading->extents, command, &extent);
+		ret = send_extents_find(reading->extents, command, &extent, &update.length);
 	else if (reading->extents)
 		send_extents_follow(reading->extents, command);
-	if (ret > 0 && send_estimate_is_encoded(&extent, command->length))
+	*ret_with_data = (struct with_data){
+		send_estimate_size(&update, reading->stream.protocol, reading->page_size),
+		update.type == SEND_UPDATE_EXTENT ? update.length : update.data_bytes,
+	};
+	if (ret == -ENODATA) {
+		error_path("cannot tell the size, because that of a hole is unknown:",
+			   command->path, 0);
+		return -ECANCELED;
+	}
+	if (ret > 0 && send_estimate_is_encoded(&extent, update.length))
 		*ret_with_data = (struct with_data){
-			send_estimate_encoded_size(command, &extent),
+			send_estimate_encoded_size(&update, &extent),
 			extent.disk_bytes,
 		};
 	return ret < 0 ? ret : 0;

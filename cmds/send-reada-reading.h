@@ -44,7 +44,7 @@ struct send_reading {
 	struct send_identity identity;
 	/* with --top */
 	struct send_largest_files *top;
-	/* with --compressed-data and without --data: finds the size of compressed extents */
+	/* what a stream without data does not tell of that with data; else NULL */
 	struct send_extents *extents;
 	/* the plot of this pass, NULL: there is none */
 	struct send_plot *plot;
@@ -65,7 +65,7 @@ void send_reading_free(struct send_reading *reading);
 /*
  * Counts the commands in the next SIZE bytes, and shows progress. This is a send_reader; DATA is a
  * struct send_reading. Returns 0, or a negative errno as send_stream_next() and
- * send_extents_find().
+ * send_extents_find(); for -ENODATA it prints an error, and returns -ECANCELED.
  */
 int send_reading_take(void *data, const void *bytes, size_t size);
 

@@ -250,8 +250,9 @@ static int send_once(const struct send_request *request, const char *path,
 {
 	int ret = 0;
 
-	if (request->compressed && !request->data)
-		ret = send_extents_new(&reading->extents, request->fd, request->parent);
+	if ((request->compressed || request->parent) && !request->data)
+		ret = send_extents_new(&reading->extents, request->fd, request->parent,
+				       request->compressed);
 	reading->started_ns = monotonic_ns();
 	if (ret == 0)
 		ret = send_subvolume(request, send_reading_take, reading);
@@ -264,7 +265,8 @@ static int send_once(const struct send_request *request, const char *path,
 	if (ret == -EPROTO && reading->stream.fault)
 		error("the kernel's stream is broken at byte %" PRIu64 ": %s",
 		      reading->stream.fault_position, send_fault_text(reading->stream.fault));
-	else if (ret < 0)
+	/* The reader explained -ECANCELED. */
+	else if (ret < 0 && ret != -ECANCELED)
 		error_path("cannot send", path, ret);
 	return ret < 0 ? -1 : 0;
 }
@@ -401,15 +403,48 @@ static int send_passes(struct send_report *report, const struct send_arguments *
 	return ret;
 }
 
+#define PROTOCOL_WITH_HOLES 2
+
+/* Adds ", by --proto 2 …" to TEXT, if that is much less: protocol 1 writes zeros to holes. */
+static int add_other_protocol(char *text, size_t size, const struct send_arguments *arguments,
+			      const struct send_request *request, uint64_t bytes)
+{
+	struct send_request other = *request;
+	char with_holes[UNITS_TEXT_SIZE];
+	uint64_t other_bytes;
+	int ret;
+
+	*text = '\0';
+	other.protocol = PROTOCOL_WITH_HOLES;
+	if (request->protocol >= other.protocol || send_newest_protocol() < other.protocol)
+		return 0;
+	ret = estimate(&other, arguments, &other_bytes);
+	if (ret == 0 && other_bytes < bytes / 2)
+		snprintf(text, size, "; with --proto %d it is %s", PROTOCOL_WITH_HOLES,
+			 format_size(with_holes, other_bytes, arguments->global->sizes));
+	return ret;
+}
+
 /* An incremental stream can be larger than all of it. */
-static void warn_if_larger_than_full(const struct send_forecast *forecast, struct size_format sizes)
+static int warn_if_larger_than_full(const struct send_forecast *forecast,
+				    const struct send_arguments *arguments,
+				    const struct send_request *request)
 {
 	char with_parent[UNITS_TEXT_SIZE], all[UNITS_TEXT_SIZE];
+	char other[UNITS_TEXT_SIZE + sizeof("; with --proto 2 it is ")];
+	struct size_format sizes = arguments->global->sizes;
+	int ret;
 
-	if (forecast->incremental_bytes > forecast->full_bytes)
-		warning("the incremental stream is larger than a full one: %s, not %s",
-			format_size(with_parent, forecast->incremental_bytes, sizes),
-			format_size(all, forecast->full_bytes, sizes));
+	if (forecast->incremental_bytes <= forecast->full_bytes)
+		return 0;
+	ret = add_other_protocol(other, sizeof(other), arguments, request,
+				 forecast->incremental_bytes);
+	if (ret < 0)
+		return ret;
+	warning("the incremental stream is larger than a full one: %s, not %s%s",
+		format_size(with_parent, forecast->incremental_bytes, sizes),
+		format_size(all, forecast->full_bytes, sizes), other);
+	return 0;
 }
 
 static int compare_with_full(struct send_report *report, const struct send_arguments *arguments,
@@ -425,8 +460,7 @@ static int compare_with_full(struct send_report *report, const struct send_argum
 	if (ret < 0)
 		return ret;
 	forecast->has_full = true;
-	warn_if_larger_than_full(forecast, arguments->global->sizes);
-	return 0;
+	return warn_if_larger_than_full(forecast, arguments, request);
 }
 
 static int find_rate(struct send_report *report, const struct send_arguments *arguments,

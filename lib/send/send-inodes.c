@@ -115,12 +115,11 @@ static int look_up(struct send_inodes *inodes, uint64_t tree, uint64_t directory
 	return dir_item_lookup(inodes->batch, inodes->fd, tree, directory, name, length, ret_inode);
 }
 
-/* The transaction of the last change of INODE in TREE. Returns 1, 0 if it is not there, or a negative errno. */
-static int last_change(struct send_inodes *inodes, uint64_t tree, uint64_t inode,
-		       uint64_t *ret_change)
+/* The item of INODE in TREE. Returns 1, 0 if it is not there, or a negative errno. */
+static int read_inode(struct send_inodes *inodes, uint64_t tree, uint64_t inode,
+		      struct btrfs_inode_item *ret_raw)
 {
 	const struct tree_key key = { .objectid = inode, .type = BTRFS_INODE_ITEM_KEY };
-	struct btrfs_inode_item raw;
 	struct tree_item item;
 	int ret;
 
@@ -129,10 +128,9 @@ static int last_change(struct send_inodes *inodes, uint64_t tree, uint64_t inode
 		ret = tree_batch_next(inodes->batch, &item);
 	if (ret <= 0)
 		return ret;
-	if (!item.data || item.size < sizeof(raw))
+	if (!item.data || item.size < sizeof(*ret_raw))
 		return -EPROTO;
-	memcpy(&raw, item.data, sizeof(raw));
-	*ret_change = le64toh(raw.transid);
+	memcpy(ret_raw, item.data, sizeof(*ret_raw));
 	return 1;
 }
 
@@ -142,10 +140,13 @@ static int has_changed(struct send_inodes *inodes, uint64_t inode)
 	uint64_t changes[2] = { 0 };
 
 	for (int i = 0; i < inodes->tree_count; i++) {
-		int ret = last_change(inodes, inodes->trees[i], inode, &changes[i]);
+		struct btrfs_inode_item raw;
+		int ret = read_inode(inodes, inodes->trees[i], inode, &raw);
 
 		if (ret < 0)
 			return ret;
+		if (ret > 0)
+			changes[i] = le64toh(raw.transid);
 	}
 	return changes[0] != changes[1];
 }
@@ -228,4 +229,14 @@ int send_inodes_find(struct send_inodes *inodes, const char *path, uint64_t *ret
 	inodes->last = best;
 	*ret_inode = best;
 	return 1;
+}
+
+int send_inodes_size(struct send_inodes *inodes, uint64_t inode, uint64_t *ret_size)
+{
+	struct btrfs_inode_item raw;
+	int ret = read_inode(inodes, inodes->trees[0], inode, &raw);
+
+	if (ret > 0)
+		*ret_size = le64toh(raw.size);
+	return ret;
 }

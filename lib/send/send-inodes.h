@@ -28,4 +28,7 @@ void send_inodes_follow(struct send_inodes *inodes, const struct send_command *c
  */
 int send_inodes_find(struct send_inodes *inodes, const char *path, uint64_t *ret_inode);
 
+/* The size of the file INODE in the subvolume that is sent. Returns 1, 0 if it is not there, or as above. */
+int send_inodes_size(struct send_inodes *inodes, uint64_t inode, uint64_t *ret_size);
+
 #endif

@@ -390,11 +390,36 @@ SIZE='[0-9.]+[KMGT]?i?B'
     snapshot hole hole-2
     run -0 --separate-stderr send_reada --estimate --full --raw -p "$MNT/hole-1" "$MNT/hole-2"
     [[ $stderr =~ ^"WARNING: the incremental stream is larger than a full one: " ]] || fail "$stderr"
+    if [ "$(cat /sys/fs/btrfs/features/send_stream_version)" -gt 1 ]; then
+        [[ $stderr = *"; with --proto 2 it is "$("$BTRFS" send -q --proto 2 -p "$MNT/hole-1" "$MNT/hole-2" | wc -c) ]] ||
+            fail "$stderr"
+    fi
     expect_estimate -p "$MNT/hole-1" "$MNT/hole-2"
     run -0 --separate-stderr send_reada -q --estimate --full --raw -p "$MNT/hole-1" "$MNT/hole-2"
     [ -z "$stderr" ]
     run -0 --separate-stderr send_reada_json --estimate --full -p "$MNT/hole-1" "$MNT/hole-2"
     expect_json '.["send-reada"] | .estimated_bytes > .full_estimated_bytes' true
+}
+
+# Of such lengths a stream without data has 32 bits.
+# bats test_tags=slow
+@test "--estimate: holes of 4 GiB and more that an incremental stream fills with zeros" {
+    local kind
+
+    mkdir "$BATS_TEST_TMPDIR/other"
+    for kind in no-holes ^no-holes; do
+        truncate -s 20G "$BATS_TEST_TMPDIR/image"
+        mkfs.btrfs -q -f -O "$kind" "$BATS_TEST_TMPDIR/image" >/dev/null
+        mount -o loop "$BATS_TEST_TMPDIR/image" "$BATS_TEST_TMPDIR/other"
+        "$BTRFS" subvolume create "$BATS_TEST_TMPDIR/other/vm" >/dev/null
+        fallocate -l 10G "$BATS_TEST_TMPDIR/other/vm/image"
+        head -c 1M /dev/urandom | dd of="$BATS_TEST_TMPDIR/other/vm/image" conv=notrunc status=none
+        "$BTRFS" subvolume snapshot -r "$BATS_TEST_TMPDIR/other/vm" "$BATS_TEST_TMPDIR/other/1" >/dev/null
+        fallocate -p -o 1G -l 4100M "$BATS_TEST_TMPDIR/other/vm/image"
+        "$BTRFS" subvolume snapshot -r "$BATS_TEST_TMPDIR/other/vm" "$BATS_TEST_TMPDIR/other/2" >/dev/null
+        expect_estimate -p "$BATS_TEST_TMPDIR/other/1" "$BATS_TEST_TMPDIR/other/2"
+        umount "$BATS_TEST_TMPDIR/other"
+    done
 }
 
 @test "--estimate compares with a stream that has neither parent nor clone sources" {

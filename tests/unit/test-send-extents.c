@@ -36,11 +36,32 @@ int __wrap_send_inodes_find(struct send_inodes *inodes, const char *path, uint64
 	return -EIO;
 }
 
+/* Of all files. */
+static uint64_t file_size;
+
+int __wrap_send_inodes_size(struct send_inodes *inodes, uint64_t inode, uint64_t *ret_size);
+
+int __wrap_send_inodes_size(struct send_inodes *inodes, uint64_t inode, uint64_t *ret_size)
+{
+	(void)inodes;
+	(void)inode;
+	*ret_size = file_size;
+	return 1;
+}
+
 static int setup(void **state)
+{
+	file_size = MIB(1);
+	if (ioctl_mock_setup(state))
+		return -1;
+	return send_extents_new(&extents, MOCK_FD, 0, true);
+}
+
+static int setup_incremental(void **state)
 {
 	if (ioctl_mock_setup(state))
 		return -1;
-	return send_extents_new(&extents, MOCK_FD, 0);
+	return send_extents_new(&extents, MOCK_FD, 256, false);
 }
 
 static int teardown(void **state)
@@ -91,7 +112,12 @@ static int find(const char *path, uint64_t offset, struct file_extent *ret_exten
 		.length = KIB(128),
 	};
 
-	return send_extents_find(extents, &command, ret_extent);
+	uint64_t length = 0;
+	int ret = send_extents_find(extents, &command, ret_extent, &length);
+
+	if (ret >= 0)
+		assert_int_equal(length, KIB(128));
+	return ret;
 }
 
 /* One walk through each file, however many extents it has. */
@@ -152,6 +178,107 @@ static void test_errors(void **state)
 	assert_int_equal(find("unreadable", 0, &extent), -EIO);
 }
 
+/* An item of "a" that begins at OFFSET, 0: none; and a hole if it has no BYTENR. */
+static void expect_item(uint64_t offset, uint64_t length, uint64_t bytenr, uint64_t from)
+{
+	const struct btrfs_file_extent_item raw = {
+		.ram_bytes = htole64(length),
+		.type = BTRFS_FILE_EXTENT_REG,
+		.disk_bytenr = htole64(bytenr),
+		.disk_num_bytes = htole64(bytenr ? length : 0),
+		.num_bytes = htole64(length),
+	};
+	const struct search_key key = { 0, 257, BTRFS_EXTENT_DATA_KEY, from, UINT64_MAX };
+	const struct tree_item item = {
+		.objectid = 257,
+		.type = BTRFS_EXTENT_DATA_KEY,
+		.offset = offset,
+		.data = &raw,
+		.size = sizeof(raw),
+	};
+
+	expect_tree_search(&key, &item, length ? 1 : 0, 0);
+}
+
+static int find_length(uint64_t offset, uint32_t length, uint64_t *ret_length)
+{
+	const struct send_command command = {
+		.type = SEND_UPDATE_EXTENT,
+		.path = "a",
+		.offset = offset,
+		.length = length,
+	};
+	struct file_extent extent;
+
+	return send_extents_find(extents, &command, &extent, ret_length);
+}
+
+#define GIB(n) MIB((n)*UINT64_C(1024))
+
+/* No hole in it can be too large. */
+static void test_length_in_a_small_file(void **state)
+{
+	uint64_t length;
+
+	(void)state;
+	file_size = GIB(4) + MIB(1) - 1;
+	assert_int_equal(find_length(MIB(1), MIB(7), &length), 0);
+	assert_int_equal(length, MIB(7));
+}
+
+/* The kernel sends 32 bits of it. It ends at the next item. */
+static void test_length_of_a_hole(void **state)
+{
+	uint64_t length;
+
+	(void)state;
+	file_size = GIB(8);
+	for (int i = 0; i < 2; i++)
+		expect_item(GIB(6), MIB(1), MIB(5), MIB(256));
+	assert_int_equal(find_length(MIB(512), (uint32_t)(GIB(6) - MIB(512)), &length), 0);
+	assert_int_equal(length, GIB(6) - MIB(512));
+	/* the item itself */
+	assert_int_equal(find_length(GIB(6), MIB(1), &length), 0);
+	assert_int_equal(length, MIB(1));
+}
+
+static void test_length_of_the_last_hole(void **state)
+{
+	uint64_t length;
+
+	(void)state;
+	file_size = GIB(9) + 1;
+	for (int i = 0; i < 2; i++)
+		expect_item(0, 0, 0, 0);
+	assert_int_equal(find_length(KIB(4), (uint32_t)(GIB(9) + 1 - KIB(4)), &length), 0);
+	assert_int_equal(length, GIB(9) + 1 - KIB(4));
+}
+
+static void test_length_of_an_item_that_is_a_hole(void **state)
+{
+	uint64_t length;
+
+	(void)state;
+	file_size = GIB(9);
+	for (int i = 0; i < 2; i++)
+		expect_item(MIB(1), GIB(5), 0, 0);
+	assert_int_equal(find_length(MIB(1), (uint32_t)GIB(5), &length), 0);
+	assert_int_equal(length, GIB(5));
+}
+
+static void test_length_that_is_not_known(void **state)
+{
+	struct file_extent extent;
+	uint64_t length;
+
+	(void)state;
+	file_size = GIB(9);
+	for (int i = 0; i < 2; i++)
+		expect_item(0, 0, 0, 0);
+	assert_int_equal(find_length(KIB(4), 99, &length), -ENODATA);
+	assert_int_equal(find("gone", 0, &extent), -ENODATA);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -159,6 +286,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_back_to_the_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_such_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_length_in_a_small_file, setup_incremental,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_length_of_a_hole, setup_incremental, teardown),
+		cmocka_unit_test_setup_teardown(test_length_of_the_last_hole, setup_incremental,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_length_of_an_item_that_is_a_hole,
+						setup_incremental, teardown),
+		cmocka_unit_test_setup_teardown(test_length_that_is_not_known, setup_incremental,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("send-extents", tests, NULL, NULL);
