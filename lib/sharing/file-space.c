@@ -53,7 +53,8 @@ void space_reader_freep(struct space_reader **reader)
 }
 
 /* Returns 1 with a file extent item, 0 at the end, or a negative errno. */
-static int next_extent(struct space_reader *reader, struct file_extent *ret_extent)
+static int next_extent(struct space_reader *reader, uint64_t *ret_inode,
+		       struct file_extent *ret_extent)
 {
 	struct tree_item item;
 	int ret;
@@ -61,18 +62,20 @@ static int next_extent(struct space_reader *reader, struct file_extent *ret_exte
 	while ((ret = tree_range_next(reader->items, &item)) > 0) {
 		if (item.type != BTRFS_EXTENT_DATA_KEY)
 			continue;
+		*ret_inode = item.objectid;
 		ret = file_extent_parse(&item, ret_extent);
 		return ret < 0 ? ret : 1;
 	}
 	return ret;
 }
 
-static struct disk_extent disk_extent_of(const struct file_extent *extent)
+static struct disk_extent disk_extent_of(const struct file_extent *extent, uint64_t inode)
 {
 	return (struct disk_extent){
 		.bytenr = extent->disk_bytenr,
 		.disk_bytes = extent->disk_bytes,
 		.leaf_generation = extent->leaf_generation,
+		.inode = inode,
 	};
 }
 
@@ -134,8 +137,8 @@ int space_read_file(struct space_reader *reader, int fd, uint64_t inode, struct 
 		return ret;
 	tree_range_start(reader->items, fd, 0, (struct tree_key){ inode, BTRFS_EXTENT_DATA_KEY, 0 },
 			 (struct tree_key){ inode, BTRFS_EXTENT_DATA_KEY, UINT64_MAX });
-	while ((ret = next_extent(reader, &extent)) > 0) {
-		struct disk_extent on_disk = disk_extent_of(&extent);
+	while ((ret = next_extent(reader, &inode, &extent)) > 0) {
+		struct disk_extent on_disk = disk_extent_of(&extent, inode);
 
 		if (!is_in_range(&extent, range))
 			continue;
@@ -161,11 +164,12 @@ int space_read_subvolume(struct space_reader *reader, int fd, uint64_t subvolid,
 {
 	const struct tree_key max = { UINT64_MAX, UINT8_MAX, UINT64_MAX };
 	struct file_extent extent;
+	uint64_t inode;
 	int ret;
 
 	tree_range_start(reader->items, fd, subvolid, (struct tree_key){ 0 }, max);
-	while ((ret = next_extent(reader, &extent)) > 0) {
-		struct disk_extent on_disk = disk_extent_of(&extent);
+	while ((ret = next_extent(reader, &inode, &extent)) > 0) {
+		struct disk_extent on_disk = disk_extent_of(&extent, inode);
 
 		if (extent.is_inline || !extent.disk_bytenr)
 			continue;

@@ -10,8 +10,9 @@
 struct disk_extent {
 	uint64_t bytenr;
 	uint64_t disk_bytes;
-	/* of a leaf that refers to it */
+	/* of a leaf that refers to it, and of the file to which the reference belongs */
 	uint64_t leaf_generation;
+	uint64_t inode;
 };
 
 /* Takes a data extent; the same one can come again. Returns 0, or a negative errno that ends the reading. */

@@ -65,6 +65,18 @@ struct held_extent {
 	struct holders holders;
 };
 
+/* An extent with more references than the kernel lists. */
+struct crowded_extent {
+	uint64_t bytenr;
+	uint64_t disk_bytes;
+	/* its place among those of the set */
+	uint64_t index;
+	uint32_t filesystem;
+	/* the file in which a reference was found last */
+	uint64_t last_subvolid;
+	uint64_t last_inode;
+};
+
 struct freed_search {
 	struct named_set *set;
 	const struct steady_look *look;
@@ -84,6 +96,9 @@ struct freed_search {
 	struct record_sort *references;
 	/* the extents that have references among them */
 	struct record_sort *held;
+	/* in ascending order of the file system and of the address */
+	struct crowded_extent *crowded;
+	size_t crowded_count;
 	/* of all extents that are on a device: no other sum can overflow */
 	uint64_t judged_bytes;
 	struct freed_space space;
@@ -482,6 +497,25 @@ static int count_kept(struct freed_search *search, const struct named_extent *ex
 	return 1;
 }
 
+/* Its references are counted later, in the trees. */
+static int note_crowded(struct freed_search *search, const struct named_extent *extent,
+			uint64_t index)
+{
+	struct crowded_extent *list = reallocarray(search->crowded, search->crowded_count + 1,
+						   sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	search->crowded = list;
+	list[search->crowded_count++] = (struct crowded_extent){
+		.bytenr = extent->bytenr,
+		.disk_bytes = extent->disk_bytes,
+		.index = index,
+		.filesystem = extent->filesystem,
+	};
+	return 0;
+}
+
 static int judge_extent(struct freed_search *search, const struct named_extent *extent,
 			uint64_t index)
 {
@@ -506,6 +540,8 @@ static int judge_extent(struct freed_search *search, const struct named_extent *
 	ret = count_kept(search, extent, false);
 	if (ret)
 		return ret < 0 ? ret : 0;
+	if (!complete && search->set->filesystems[extent->filesystem].families && !search->watch)
+		return note_crowded(search, extent, index);
 	if (!complete) {
 		space->incomplete_count++;
 		holders_add_argument(&held.holders, OTHER_HOLDER);
@@ -559,6 +595,84 @@ static int judge_extents(struct freed_search *search)
 					       check_extent(search, &extent);
 		if (index && index % EXTENTS_PER_PROGRESS == 0)
 			search->ops->progress(search->data, index);
+	}
+	return ret;
+}
+
+/* -- extents with more references than the kernel lists -- */
+
+struct tree_reading {
+	struct freed_search *search;
+	uint32_t filesystem;
+	uint64_t subvolid;
+};
+
+static int compare_crowded(const void *a, const void *b)
+{
+	const struct crowded_extent *x = a, *y = b;
+	int order = compare_numbers(x->filesystem, y->filesystem);
+
+	return order ? order : compare_numbers(x->bytenr, y->bytenr);
+}
+
+static int add_crowded_reference(void *data, const struct disk_extent *extent)
+{
+	const struct tree_reading *reading = data;
+	struct freed_search *search = reading->search;
+	const struct crowded_extent key = { .bytenr = extent->bytenr,
+					    .filesystem = reading->filesystem };
+	const struct extent_ref ref = { .root = reading->subvolid, .inode = extent->inode };
+	struct crowded_extent *crowded;
+	struct held_extent held = { .holders = NO_HOLDERS };
+
+	if (++search->read_count % EXTENTS_PER_PROGRESS == 0)
+		search->ops->reading(search->data, search->read_count);
+	crowded = bsearch(&key, search->crowded, search->crowded_count, sizeof(key),
+			  compare_crowded);
+	if (!crowded || (crowded->last_subvolid == ref.root && crowded->last_inode == ref.inode))
+		return 0;
+	crowded->last_subvolid = ref.root;
+	crowded->last_inode = ref.inode;
+	held.index = crowded->index;
+	held.disk_bytes = crowded->disk_bytes;
+	note_references(search,
+			&(struct named_extent){ .disk_bytes = crowded->disk_bytes,
+						.filesystem = crowded->filesystem },
+			&ref, 1, &held);
+	record_sort_add(search->held, &held);
+	return 0;
+}
+
+static int read_all_trees(struct freed_search *search, struct space_reader *reader,
+			  uint32_t filesystem)
+{
+	const struct named_filesystem *named = &search->set->filesystems[filesystem];
+	const struct family_member *member;
+	int ret = 0;
+
+	for (size_t i = 0; ret == 0 && (member = snapshot_families_at(named->families, i)); i++) {
+		struct tree_reading reading = { search, filesystem, member->subvolid };
+
+		ret = space_read_subvolume(reader, named->fd, member->subvolid,
+					   add_crowded_reference, &reading);
+		/* It was deleted meanwhile. */
+		if (ret == -ENOENT)
+			ret = 0;
+	}
+	return ret;
+}
+
+static int judge_crowded(struct freed_search *search)
+{
+	CLEANUP(space_reader_freep) struct space_reader *reader = NULL;
+	uint32_t filesystem = UINT32_MAX;
+	int ret = search->crowded_count ? space_reader_new(&reader) : 0;
+
+	for (size_t i = 0; i < search->crowded_count && ret == 0; i++) {
+		if (search->crowded[i].filesystem == filesystem)
+			continue;
+		filesystem = search->crowded[i].filesystem;
+		ret = read_all_trees(search, reader, filesystem);
 	}
 	return ret;
 }
@@ -769,6 +883,8 @@ static int judge(struct freed_search *search)
 	if (ret == 0)
 		ret = judge_extents(search);
 	if (ret == 0)
+		ret = judge_crowded(search);
+	if (ret == 0)
 		ret = judge_references(search);
 	if (ret == 0)
 		ret = count_all_held(search);
@@ -814,6 +930,7 @@ int freed_space_find(struct named_set *set, const struct steady_look *look,
 		*ret_space = search.space;
 	free(search.whole);
 	free(search.outside);
+	free(search.crowded);
 	backref_query_free(search.query);
 	extent_lookup_free(search.lookup);
 	record_sort_free(search.references);

@@ -129,6 +129,12 @@ const struct family_member *snapshot_families_find(const struct snapshot_familie
 		       compare_subvolid);
 }
 
+const struct family_member *snapshot_families_at(const struct snapshot_families *families,
+						 size_t index)
+{
+	return index < families->count ? &families->members[index] : NULL;
+}
+
 static bool is_same_uuid(const uint8_t a[SUBVOLUME_UUID_SIZE], const uint8_t b[SUBVOLUME_UUID_SIZE])
 {
 	static const uint8_t none[SUBVOLUME_UUID_SIZE];

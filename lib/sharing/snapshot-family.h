@@ -38,6 +38,10 @@ void snapshot_families_freep(struct snapshot_families **families);
 const struct family_member *snapshot_families_find(const struct snapshot_families *families,
 						   uint64_t subvolid);
 
+/* The one at INDEX, in ascending order of subvolid, or NULL behind the last one. */
+const struct family_member *snapshot_families_at(const struct snapshot_families *families,
+						 size_t index);
+
 /*
  * Each block of MEMBER's tree that is older than the returned generation is also in the tree of another
  * subvolume: of its origin, of a snapshot of it, or of an earlier snapshot of its origin, if that has not
