@@ -34,13 +34,6 @@ struct reference {
 	uint32_t otherwise;
 };
 
-struct whole_subvolume {
-	uint64_t subvolid;
-	uint32_t filesystem;
-	uint32_t argument;
-	bool has_named_files;
-};
-
 /* A subvolume that is not in the set, and whose tree was read. */
 struct outside_subvolume {
 	uint64_t subvolid;
@@ -83,8 +76,7 @@ struct freed_search {
 	const struct freed_space_ops *ops;
 	void *data;
 	/* sorted */
-	struct whole_subvolume *whole;
-	size_t whole_count;
+	const struct named_subvolume **subvolumes;
 	struct outside_subvolume *outside;
 	size_t outside_count;
 	uint64_t read_count;
@@ -223,46 +215,42 @@ static void add_up_arguments(struct freed_search *search)
 
 /* -- subvolumes that are in the set as a whole -- */
 
-static int compare_whole(const void *a, const void *b)
+static int compare_subvolumes(const void *a, const void *b)
 {
-	const struct whole_subvolume *x = a, *y = b;
+	const struct named_subvolume *x = *(const struct named_subvolume *const *)a;
+	const struct named_subvolume *y = *(const struct named_subvolume *const *)b;
 	int order = compare_numbers(x->filesystem, y->filesystem);
 
 	return order ? order : compare_numbers(x->subvolid, y->subvolid);
 }
 
-static int list_whole(struct freed_search *search)
+static int sort_subvolumes(struct freed_search *search)
 {
 	const struct named_set *set = search->set;
 
-	search->whole = calloc(set->subvolume_count + 1, sizeof(*search->whole));
-	if (!search->whole)
+	search->subvolumes = calloc(set->subvolume_count + 1, sizeof(*search->subvolumes));
+	if (!search->subvolumes)
 		return -ENOMEM;
-	for (size_t i = 0; i < set->subvolume_count; i++) {
-		const struct named_subvolume *subvolume = set->subvolumes[i];
-
-		if (subvolume->whole)
-			search->whole[search->whole_count++] = (struct whole_subvolume){
-				.subvolid = subvolume->subvolid,
-				.filesystem = subvolume->filesystem,
-				.argument = subvolume->argument,
-				.has_named_files = subvolume->has_named_files,
-			};
-	}
-	qsort(search->whole, search->whole_count, sizeof(*search->whole), compare_whole);
+	for (size_t i = 0; i < set->subvolume_count; i++)
+		search->subvolumes[i] = set->subvolumes[i];
+	qsort(search->subvolumes, set->subvolume_count, sizeof(*search->subvolumes),
+	      compare_subvolumes);
 	return 0;
 }
 
-/* Returns NULL if it is not in the set as a whole. */
-static const struct whole_subvolume *find_whole(const struct freed_search *search,
-						uint32_t filesystem, uint64_t subvolid)
+/* Returns NULL if neither it nor a part of it is in the set. */
+static const struct named_subvolume *find_subvolume(const struct freed_search *search,
+						    uint32_t filesystem, uint64_t subvolid)
 {
-	const struct whole_subvolume key = { .subvolid = subvolid, .filesystem = filesystem };
+	const struct named_subvolume wanted = { .subvolid = subvolid, .filesystem = filesystem };
+	const struct named_subvolume *key = &wanted;
+	const struct named_subvolume **found =
+		bsearch(&key, search->subvolumes, search->set->subvolume_count,
+			sizeof(*search->subvolumes), compare_subvolumes);
 
-	return bsearch(&key, search->whole, search->whole_count, sizeof(key), compare_whole);
+	return found ? *found : NULL;
 }
 
-/* A subvolume whose tree is being read. */
 struct whole_reading {
 	struct freed_search *search;
 	uint32_t filesystem;
@@ -296,13 +284,8 @@ static int add_whole_extent(void *data, const struct disk_extent *extent)
 static bool has_subvolume(const void *data, uint64_t subvolid)
 {
 	const struct whole_reading *reading = data;
-	const struct named_set *set = reading->search->set;
 
-	for (size_t i = 0; i < set->subvolume_count; i++)
-		if (set->subvolumes[i]->filesystem == reading->filesystem &&
-		    set->subvolumes[i]->subvolid == subvolid)
-			return true;
-	return false;
+	return find_subvolume(reading->search, reading->filesystem, subvolid);
 }
 
 /* Returns 1, 0 if it was noted before, or -ENOMEM. */
@@ -371,7 +354,7 @@ static int read_whole_subvolumes(struct freed_search *search)
 	CLEANUP(space_reader_freep) struct space_reader *reader = NULL;
 	int ret;
 
-	ret = list_whole(search);
+	ret = sort_subvolumes(search);
 	if (ret == 0)
 		ret = space_reader_new(&reader);
 	for (size_t i = 0; ret == 0 && i < search->set->subvolume_count; i++)
@@ -459,7 +442,8 @@ static bool note_references(struct freed_search *search, const struct named_exte
 	bool are_noted = false;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct whole_subvolume *whole;
+		const struct named_subvolume *subvolume;
+		bool whole;
 
 		/* The pieces of an extent in a file come together. */
 		if (i && refs[i].root == refs[i - 1].root && refs[i].inode == refs[i - 1].inode)
@@ -467,12 +451,13 @@ static bool note_references(struct freed_search *search, const struct named_exte
 		if (is_deleted(search, extent->filesystem, refs[i].root))
 			continue;
 		add_to_digest(search, extent->disk_bytes, &refs[i]);
-		whole = find_whole(search, extent->filesystem, refs[i].root);
-		if (whole && !whole->has_named_files) {
-			holders_add_argument(&held->holders, whole->argument);
+		subvolume = find_subvolume(search, extent->filesystem, refs[i].root);
+		whole = subvolume && subvolume->whole;
+		if (whole && !subvolume->has_named_files) {
+			holders_add_argument(&held->holders, subvolume->argument);
 			continue;
 		}
-		reference.otherwise = whole ? whole->argument : OTHER_HOLDER;
+		reference.otherwise = whole ? subvolume->argument : OTHER_HOLDER;
 		reference.subvolid = refs[i].root;
 		reference.inode = refs[i].inode;
 		record_sort_add(search->references, &reference);
@@ -928,7 +913,7 @@ int freed_space_find(struct named_set *set, const struct steady_look *look,
 	*ret_failed_in = ret < 0 ? failed_in(&search) : NULL;
 	if (ret == 0)
 		*ret_space = search.space;
-	free(search.whole);
+	free(search.subvolumes);
 	free(search.outside);
 	free(search.crowded);
 	backref_query_free(search.query);
