@@ -97,8 +97,10 @@ expect_no_trap_sprung() {
 
 # opponent A B [MICROSECONDS]: exchanges the names until it is stopped, and rests that long at most
 opponent() {
+    # before anybody asks for its size
+    : >"$BATS_TEST_TMPDIR/exchanges"
     (exec setpriv --reuid=65534 --regid=65534 --clear-groups \
-        "$MNT/exchange-names" "$MNT/home/$1" "$MNT/home/$2" "${3-0}") >"$BATS_TEST_TMPDIR/exchanges" 3>&- &
+        "$MNT/exchange-names" "$MNT/home/$1" "$MNT/home/$2" "${3-0}") >>"$BATS_TEST_TMPDIR/exchanges" 3>&- &
     OPPONENT=$!
 }
 
