@@ -44,7 +44,7 @@ struct send_reading {
 	struct send_identity identity;
 	/* with --top */
 	struct send_largest_files *top;
-	/* what a stream without data does not tell of that with data; else NULL */
+	/* for an estimate: where the lengths in a stream without data are wrong, those in the trees; or NULL */
 	struct send_extents *extents;
 	/* the plot of this pass, NULL: there is none */
 	struct send_plot *plot;

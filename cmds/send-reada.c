@@ -271,7 +271,7 @@ static int send_once(const struct send_request *request, const char *path,
 	return ret < 0 ? -1 : 0;
 }
 
-/* A stream that is broken in each send can look like one that begins anew. */
+/* A stream that is broken in each send can look like one that restarts. */
 #define SENDS_MAX 100
 
 /* Whether to send once more, by what send_once() returned. */

@@ -190,9 +190,14 @@ require_options() {
 }
 
 # A patch is FSSS-subject.patch: the number of its feature, and its own within the feature. Features have the numbers of
-# their order in STATUS.tsv.
+# their order in STATUS.tsv. Two groups of patches have numbers, too.
 mapfile -t -O 1 features < <(status_column 1)
+features[8]=send-fixes
 features[9]=counters
+
+without_groups() {
+    sed -E '/^(send-fixes|counters)$/d'
+}
 
 # feature_of PATCH: nothing if its name does not tell
 feature_of() {
@@ -220,7 +225,7 @@ list_features() {
 
 # carried_features BASE: those that the series has patches for
 carried_features() {
-    list_features feature_of "$1" | sed '/^counters$/d'
+    list_features feature_of "$1" | without_groups
 }
 
 # counted_features BASE: those that the series counts in

@@ -280,7 +280,7 @@ static int value_done(struct send_stream *stream)
 	return part_done(stream);
 }
 
-/* -- a sender that began anew -- */
+/* -- a sender that restarted -- */
 
 static uint64_t command_position(const struct send_stream *stream)
 {
@@ -470,8 +470,7 @@ const char *send_fault_text(enum send_fault fault)
 		[SEND_FAULT_EMPTY] = "it is empty",
 		[SEND_FAULT_CUT] = "it is cut off",
 		[SEND_FAULT_NO_END] = "it is cut off before the end command",
-		[SEND_FAULT_RESTART] =
-			"the stream begins anew: its sender was stopped and continued",
+		[SEND_FAULT_RESTART] = "the stream restarts: its sender was stopped and continued",
 	};
 
 	return texts[fault];

@@ -52,7 +52,7 @@ enum send_fault {
 	SEND_FAULT_EMPTY,
 	SEND_FAULT_CUT,
 	SEND_FAULT_NO_END,
-	/* a stream begins within a command: its sender began anew */
+	/* a stream begins within a command: its sender restarted */
 	SEND_FAULT_RESTART,
 };
 

@@ -618,15 +618,15 @@ tree_bytes() {
     [ "$stderr" = "ERROR: damaged stream '$damaged' at byte $size: this is not the beginning of a send stream" ] || fail "$stderr"
 }
 
-@test "a stream whose sender was stopped and continued: the place where it begins anew" {
+@test "a stream whose sender was stopped and continued: the place where it restarts" {
     local stream=$BATS_TEST_TMPDIR/stream damaged=$BATS_TEST_TMPDIR/damaged
 
     "$BTRFS" send -q "$MNT/stranger-1" >"$stream"
     { head -c 100 "$stream" && cat "$stream"; } >"$damaged"
     run -1 --separate-stderr send_reada_json --decode "$damaged"
-    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte 100: the stream begins anew: its sender was stopped and continued" ] ||
+    [ "$stderr" = "ERROR: damaged stream '$damaged' at byte 100: the stream restarts: its sender was stopped and continued" ] ||
         fail "$stderr"
-    expect_json '.["send-reada"].error' "the stream begins anew: its sender was stopped and continued"
+    expect_json '.["send-reada"].error' "the stream restarts: its sender was stopped and continued"
 }
 
 # is_stopped: all threads of $pid, or it has ended

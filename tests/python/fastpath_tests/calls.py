@@ -291,7 +291,7 @@ def send(fd, target, flags=0, guard=contextlib.nullcontext, parent=0):
 
     Only the call itself is within GUARD.
     """
-    request = struct.pack("=qQQQQI28x", target, 0, 0, parent, 0, flags)
+    request = struct.pack("=qQQQQI28x", target, 0, 0, parent, flags, 0)
     with guard():
         fcntl.ioctl(fd, BTRFS_IOC_SEND, request)
 
