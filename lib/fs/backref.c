@@ -13,8 +13,12 @@
 #include "sys/cleanup.h"
 #include "sys/retry-ioctl.h"
 
-/* The kernel allocates and clears what is asked for, so ask for little first. */
+/*
+ * The kernel allocates and clears what is asked for, so ask for little first, or for what the last answer
+ * would have taken: finding all references takes far longer, and must not be done twice.
+ */
 #define SMALL_ANSWER (4 * 1024)
+#define FIRST_ANSWER_MAX (64 * 1024)
 #define ANSWER_SIZE_MAX (16 * 1024 * 1024)
 #define PATHS_ANSWER 4096
 
@@ -23,6 +27,8 @@
 struct backref_query {
 	size_t size;
 	struct btrfs_data_container *container;
+	/* what the next answer will probably take */
+	size_t expected_size;
 	/* or NULL */
 	struct relocation_watch *watch;
 	struct relocation_mark mark;
@@ -126,6 +132,7 @@ int backref_query_new(struct backref_query **ret_query)
 
 	if (!query)
 		return -ENOMEM;
+	query->expected_size = SMALL_ANSWER;
 	ret = query_resize(query, SMALL_ANSWER);
 	if (ret < 0) {
 		free(query);
@@ -172,6 +179,17 @@ static size_t larger_answer(size_t size, uint32_t missing)
 	return wanted < ANSWER_SIZE_MAX ? wanted : ANSWER_SIZE_MAX;
 }
 
+/* Neighbours often have as many references. */
+static size_t next_answer(size_t count)
+{
+	uint64_t wanted = sizeof(struct btrfs_data_container) +
+			  2 * count * sizeof(struct extent_ref);
+
+	if (wanted < SMALL_ANSWER)
+		return SMALL_ANSWER;
+	return wanted < FIRST_ANSWER_MAX ? wanted : FIRST_ANSWER_MAX;
+}
+
 void backref_query_watch(struct backref_query *query, struct relocation_watch *watch)
 {
 	query->watch = watch;
@@ -182,7 +200,7 @@ void backref_query_watch(struct backref_query *query, struct relocation_watch *w
 static int query_once(struct backref_query *query, int fd, uint64_t bytenr,
 		      struct extent_ref **ret_refs, size_t *ret_count, bool *ret_complete)
 {
-	size_t size = SMALL_ANSWER;
+	size_t size = query->expected_size;
 	size_t count;
 	int ret;
 
@@ -204,6 +222,7 @@ static int query_once(struct backref_query *query, int fd, uint64_t bytenr,
 		size = larger_answer(size, query->container->bytes_missing);
 	}
 
+	query->expected_size = next_answer(count);
 	*ret_refs = (struct extent_ref *)query->container->val;
 	*ret_count = count;
 	*ret_complete = !query->container->elem_missed;

@@ -239,6 +239,27 @@ static void test_query_grows(void **state)
 	assert_two_refs(true);
 }
 
+/* The next query asks for twice as many as there were. */
+static void test_query_after_many(void **state)
+{
+	static const struct extent_ref many[300];
+	const uint64_t next_size = sizeof(struct btrfs_data_container) + 2 * sizeof(many);
+	struct extent_ref *refs;
+	bool complete;
+	size_t count;
+
+	(void)state;
+	expect_logical_ino(BYTENR, FIRST_SIZE, many, 1, KIB(10), 299, 0);
+	expect_logical_ino(BYTENR, 2 * FIRST_SIZE + KIB(10), many, 300, 0, 0, 0);
+	assert_int_equal(backref_query_extent(query, MOCK_FD, BYTENR, &refs, &count, &complete), 0);
+	assert_int_equal(count, 300);
+
+	expect_logical_ino(BYTENR, next_size, two_refs, 2, 0, 0, 0);
+	assert_two_refs(true);
+	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 2, 0, 0, 0);
+	assert_two_refs(true);
+}
+
 static void test_query_grows_to_the_largest_size_at_most(void **state)
 {
 	static const uint32_t missing[] = {
@@ -415,6 +436,7 @@ int main(void)
 		QUERY_TEST(test_query_interrupted),
 		QUERY_TEST(test_query_errors),
 		QUERY_TEST(test_query_grows),
+		QUERY_TEST(test_query_after_many),
 		QUERY_TEST(test_query_grows_to_the_largest_size_at_most),
 		QUERY_TEST(test_query_grows_from_more_than_half),
 		QUERY_TEST(test_query_stays_incomplete),
