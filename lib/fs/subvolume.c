@@ -4,7 +4,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <libmount.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "fs/subvolume.h"
 #include "fs/tree-range.h"
 #include "fs/tree-search.h"
+#include "path/mount-cleanup.h"
 #include "path/open-beneath.h"
 #include "sys/cleanup.h"
 #include "sys/clock.h"
@@ -539,20 +539,17 @@ static int open_below_mount(struct libmnt_fs *mount, const char *path, char **re
 int subvolume_open_mounted(const uint8_t fsid[FSID_SIZE], uint64_t subvolid, const char *path,
 			   char **ret_directory)
 {
+	CLEANUP_MOUNT_TABLE struct libmnt_table *table = mnt_new_table();
+	CLEANUP_MOUNT_ITER struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
 	CLEANUP_FREE char *absolute = NULL;
-	struct libmnt_table *table;
-	struct libmnt_iter *iter;
 	struct libmnt_fs *mount;
-	int ret = -ENOENT;
 
 	if (asprintf(&absolute, "/%s", *path == '/' ? path + 1 : path) < 0) {
 		absolute = NULL;
 		return -ENOMEM;
 	}
-	table = mnt_new_table();
-	iter = mnt_new_iter(MNT_ITER_FORWARD);
 	if (!table || !iter || mnt_table_parse_mtab(table, NULL) != 0)
-		goto out;
+		return -ENOENT;
 
 	while (mnt_table_next_fs(table, iter, &mount) == 0) {
 		char *directory = NULL;
@@ -565,15 +562,10 @@ int subvolume_open_mounted(const uint8_t fsid[FSID_SIZE], uint64_t subvolid, con
 			continue;
 		if (is_root_of(fd, fsid, subvolid)) {
 			*ret_directory = directory;
-			ret = fd;
-			break;
+			return fd;
 		}
 		close(fd);
 		free(directory);
 	}
-
-out:
-	mnt_free_iter(iter);
-	mnt_unref_table(table);
-	return ret;
+	return -ENOENT;
 }

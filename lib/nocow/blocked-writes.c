@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include <libmount.h>
-
 #include "fs/inode-flags.h"
 #include "fs/subvolume.h"
 #include "nocow/blocked-writes.h"
-#include "sys/cleanup.h"
+#include "path/mount-cleanup.h"
 
 const char *write_block_name(enum write_block block)
 {
@@ -23,20 +21,10 @@ const char *write_block_name(enum write_block block)
 	return names[block];
 }
 
-static void free_table(struct libmnt_table **table)
-{
-	mnt_unref_table(*table);
-}
-
-static void free_iter(struct libmnt_iter **iter)
-{
-	mnt_free_iter(*iter);
-}
-
 static int add_swap_files(struct inode_set *set)
 {
-	CLEANUP(free_table) struct libmnt_table *swaps = mnt_new_table();
-	CLEANUP(free_iter) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+	CLEANUP_MOUNT_TABLE struct libmnt_table *swaps = mnt_new_table();
+	CLEANUP_MOUNT_ITER struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
 	struct libmnt_fs *swap;
 
 	if (!swaps || !iter)

@@ -4,26 +4,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include <libmount.h>
-
 #include "path/inode-identity.h"
+#include "path/mount-cleanup.h"
 #include "path/mount-point.h"
-#include "sys/cleanup.h"
-
-static void free_table(struct libmnt_table **table)
-{
-	mnt_unref_table(*table);
-}
-
-static void free_iter(struct libmnt_iter **iter)
-{
-	mnt_free_iter(*iter);
-}
 
 int mount_point_of(int fd, char **ret_path)
 {
-	CLEANUP(free_table) struct libmnt_table *mounts = NULL;
-	CLEANUP(free_iter) struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
+	CLEANUP_MOUNT_TABLE struct libmnt_table *mounts = NULL;
+	CLEANUP_MOUNT_ITER struct libmnt_iter *iter = mnt_new_iter(MNT_ITER_FORWARD);
 	struct libmnt_fs *mount;
 	uint64_t identity;
 	int ret;

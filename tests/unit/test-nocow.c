@@ -295,15 +295,20 @@ static void expect_no_extent(uint64_t bytenr)
 }
 
 /* Checksums of so many sectors at CSUM_BYTENR, 0: none. */
-static void expect_checksums(uint64_t bytenr, uint64_t csum_bytenr, uint32_t sectors)
+static struct batch_key checksums_from(uint64_t bytenr)
 {
-	const struct batch_key key = {
+	return (struct batch_key){
 		BTRFS_CSUM_TREE_OBJECTID,
 		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, bytenr },
 		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
 		UINT32_MAX,
 		CSUM_ROOM,
 	};
+}
+
+static void expect_checksums(uint64_t bytenr, uint64_t csum_bytenr, uint32_t sectors)
+{
+	const struct batch_key key = checksums_from(bytenr);
 	static const char checksums[64];
 	const struct tree_item item = {
 		BTRFS_EXTENT_CSUM_OBJECTID,
@@ -790,13 +795,7 @@ static void test_unsearchable(void **state)
 
 static void expect_checksum_error(uint64_t bytenr, int error)
 {
-	const struct batch_key key = {
-		BTRFS_CSUM_TREE_OBJECTID,
-		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, bytenr },
-		{ BTRFS_EXTENT_CSUM_OBJECTID, BTRFS_EXTENT_CSUM_KEY, UINT64_MAX },
-		UINT32_MAX,
-		CSUM_ROOM,
-	};
+	const struct batch_key key = checksums_from(bytenr);
 
 	expect_batch(&key, NULL, 0, error);
 }
