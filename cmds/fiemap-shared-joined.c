@@ -40,7 +40,7 @@ int fiemap_shared_joined_prepare(struct sharing_scan *scan)
 
 	scan->inline_disk_bytes = 0;
 	/* A single file has the same bytes as the set. */
-	if (file_options_ask_for_several(&arguments->files))
+	if (file_options_ask_for_several(&arguments->files) && !arguments->subvolumes)
 		ret = set_shared_new(&scan->set);
 	if (ret == 0 && arguments->mode == MODE_OWNERS)
 		ret = owner_summary_new(&scan->owner_summary);
@@ -291,8 +291,8 @@ static int look_at_figures(struct sharing_scan *scan, struct looks *looks, struc
 static void warn_of_incomplete_space(const struct joined *joined)
 {
 	if (joined->has_space && joined->space.incomplete_count)
-		warning("%" PRIu64 " data extents have more references than the kernel lists; they "
-			"count as kept",
+		warning("%" PRIu64 " data extents have more references than the kernel lists: "
+			"whether they are freed is unknown",
 			joined->space.incomplete_count);
 }
 

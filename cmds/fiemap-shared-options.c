@@ -14,7 +14,8 @@ uint32_t fiemap_shared_argument_count(const struct sharing_options *arguments)
 	const struct file_options *files = &arguments->files;
 
 	/* The number of paths in a list is not known. */
-	return arguments->summarize && !files->files0_from && files->path_count > 1 ?
+	return arguments->subvolumes || (arguments->summarize && !files->files0_from &&
+					 files->path_count > 1) ?
 		       files->path_count :
 		       0;
 }
@@ -33,6 +34,7 @@ enum {
 	OPTION_SYNC,
 	OPTION_DISK,
 	OPTION_FREED,
+	OPTION_SUBVOLUMES,
 	OPTION_DEPTH,
 	OPTION_IGNORE_SNAPSHOTS,
 	OPTION_FRAGMENTS,
@@ -57,6 +59,8 @@ static const struct argp_option option_list[] = {
 	{ "rewrite", OPTION_REWRITE, NULL, 0,
 	  "Print what copies that replace all files would gain (root)", 1 },
 	{ "freed", OPTION_FREED, NULL, 0, "Print what deleting all files would free (root)", 1 },
+	{ "subvolumes", OPTION_SUBVOLUMES, NULL, 0,
+	  "Print what was written to each subvolume, and what deleting it frees (root)", 1 },
 	{ "groups", OPTION_GROUPS, NULL, 0,
 	  "Print the sets of files that share data with each other (root)", 1 },
 	{ "ignore-snapshots", OPTION_IGNORE_SNAPSHOTS, NULL, 0,
@@ -104,12 +108,23 @@ static error_t parse_depth(struct sharing_options *arguments, const char *text)
 
 static enum sharing_mode mode_of(const struct sharing_options *arguments)
 {
+	if (arguments->subvolumes)
+		return MODE_SUBVOLUMES;
 	if (arguments->summarize && arguments->owners)
 		return MODE_OWNERS;
 	if (arguments->extents || arguments->owners || arguments->why || arguments->timing ||
 	    arguments->map)
 		return MODE_DETAILS;
 	return MODE_ROWS;
+}
+
+/* What asks for files. */
+static bool asks_for_files(const struct sharing_options *a)
+{
+	return a->extents || a->owners || a->why || a->timing || a->map || a->only || a->disk ||
+	       a->fragments || a->groups || a->ignore_snapshots || a->fiemap_flags ||
+	       a->has_depth || a->files.recursive || a->files.one_file_system ||
+	       a->files.files0_from || has_range(a);
 }
 
 static error_t check_sharing_options(struct sharing_options *arguments)
@@ -120,9 +135,11 @@ static error_t check_sharing_options(struct sharing_options *arguments)
 	     by_freed = fiemap_shared_sorts_by(a, SORT_FREED);
 	enum sharing_mode mode = mode_of(a);
 	const struct option_rule rules[] = {
+		{ a->subvolumes && asks_for_files(a),
+		  "--subvolumes can only be combined with --freed, --summarize and --sort" },
 		{ a->only && !a->extents && !a->owners && !a->why,
 		  "--only requires --extents, --owners or --why" },
-		{ a->global->metrics && mode != MODE_ROWS,
+		{ a->global->metrics && mode != MODE_ROWS && mode != MODE_SUBVOLUMES,
 		  "metrics are the sums of all files, without a report on each" },
 		{ summarize && (a->extents || a->why || a->timing || a->map),
 		  "--summarize cannot be combined with a report on each file" },
@@ -202,6 +219,11 @@ static error_t parse_sharing_option(int key, char *text, struct argp_state *stat
 		return 0;
 	case OPTION_FREED:
 		arguments->freed = true;
+		return 0;
+	case OPTION_SUBVOLUMES:
+		arguments->subvolumes = true;
+		arguments->freed = true;
+		arguments->summarize = true;
 		return 0;
 	case OPTION_DEPTH:
 		return parse_depth(arguments, text);

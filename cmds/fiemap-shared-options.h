@@ -18,6 +18,8 @@ enum sharing_mode {
 	MODE_DETAILS,
 	/* the total, with the owners of all files together */
 	MODE_OWNERS,
+	/* a row for each path, which is a subvolume, and none of its files */
+	MODE_SUBVOLUMES,
 };
 
 /* The options of the command. */
@@ -43,6 +45,8 @@ struct sharing_options {
 	uint64_t depth;
 	bool disk;
 	bool freed;
+	/* it implies FREED and SUMMARIZE */
+	bool subvolumes;
 	enum extent_filter only;
 	/* follows from the others */
 	enum sharing_mode mode;

@@ -9,6 +9,7 @@
 
 #include "fiemap-shared-report.h"
 #include "fiemap-shared-rewrite.h"
+#include "num/saturating.h"
 #include "sys/cleanup.h"
 #include "ui/json.h"
 #include "ui/message.h"
@@ -37,6 +38,8 @@ static const struct metric freed_metric = {
 struct sharing_row {
 	/* NULL: all files */
 	const char *path;
+	/* its files were examined */
+	bool has_sums;
 	struct sharing sharing;
 	uint64_t exclusive_bytes;
 	uint64_t set_shared_bytes;
@@ -47,34 +50,43 @@ struct sharing_row {
 	bool has_freed;
 };
 
-/* With --disk, with --freed where each argument has a row, and with --fragments. */
+/*
+ * With --disk, with --freed where each argument has a row, with --fragments, with --subvolumes, and
+ * without it.
+ */
 #define COLUMN_DISK 1
 #define COLUMN_FREED 2
 #define COLUMN_FRAGMENTS 4
+#define COLUMN_WRITTEN 8
+#define COLUMN_SUMS 16
 
 #define SUMS(member) offsetof(struct sharing_row, member)
 
 const struct field sharing_report_fields[] = {
 	{ SUMS(sharing.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents",
-	  .sort = "extents", .short_title = "Ext.", .place = 3, .metric = &extents_metric },
+	  .sort = "extents", .short_title = "Ext.", .place = 3, .option = COLUMN_SUMS,
+	  .known = SUMS(has_sums), .metric = &extents_metric },
 	{ SUMS(sharing.shared_count), FIELD_NUMBER, .key = "shared_count",
 	  .title = "Shared extents", .sort = "shared-extents", .short_title = "Sh.ext.", .place = 3,
-	  .metric = &shared_extents_metric },
+	  .option = COLUMN_SUMS, .known = SUMS(has_sums), .metric = &shared_extents_metric },
 	{ SUMS(sharing.total_bytes), FIELD_SIZE, .key = "total_bytes", .title = "Total",
-	  .sort = "total", .metric = &bytes_metric, .label = { "kind", "total" } },
+	  .sort = "total", .option = COLUMN_SUMS, .known = SUMS(has_sums), .metric = &bytes_metric,
+	  .label = { "kind", "total" } },
 	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .key = "shared_bytes", .title = "Shared",
-	  .sort = "shared", .place = 1 },
+	  .sort = "shared", .place = 1, .option = COLUMN_SUMS, .known = SUMS(has_sums) },
 	{ SUMS(exclusive_bytes), FIELD_SIZE, .key = "exclusive_bytes", .title = "Exclusive",
-	  .sort = "exclusive", .metric = &bytes_metric, .label = { "kind", "exclusive" } },
-	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .metric = &bytes_metric,
+	  .sort = "exclusive", .option = COLUMN_SUMS, .known = SUMS(has_sums),
+	  .metric = &bytes_metric, .label = { "kind", "exclusive" } },
+	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .known = SUMS(has_sums), .metric = &bytes_metric,
 	  .label = { "kind", "shared" } },
 	{ SUMS(sharing.inline_bytes), FIELD_SIZE, .key = "inline_bytes", .title = "Inline",
-	  .sort = "inline", .place = 2, .metric = &bytes_metric, .label = { "kind", "inline" } },
+	  .sort = "inline", .place = 2, .option = COLUMN_SUMS, .known = SUMS(has_sums),
+	  .metric = &bytes_metric, .label = { "kind", "inline" } },
 	{ SUMS(sharing.delalloc_bytes), FIELD_SIZE, .key = "delalloc_bytes", .title = "Delalloc",
-	  .sort = "delalloc", .place = 2, .metric = &bytes_metric,
-	  .label = { "kind", "delalloc" } },
+	  .sort = "delalloc", .place = 2, .option = COLUMN_SUMS, .known = SUMS(has_sums),
+	  .metric = &bytes_metric, .label = { "kind", "delalloc" } },
 	{ SUMS(set_shared_bytes), FIELD_SIZE, .title = "Set shared", .short_title = "Set sh.",
-	  .place = 1, .known = SUMS(has_set_shared), .metric = &bytes_metric,
+	  .place = 1, .option = COLUMN_SUMS, .known = SUMS(has_set_shared), .metric = &bytes_metric,
 	  .label = { "kind", "set_shared" } },
 	{ SUMS(disk_bytes), FIELD_SIZE, .title = "Disk", .sort = SORT_DISK, .place = 2,
 	  .option = COLUMN_DISK, .known = SUMS(has_disk), .metric = &disk_metric },
@@ -84,6 +96,8 @@ const struct field sharing_report_fields[] = {
 	{ SUMS(sharing.waste_bytes), FIELD_SIZE, .key = "waste_bytes", .title = "Waste",
 	  .sort = SORT_WASTE, .place = 3, .option = COLUMN_FRAGMENTS,
 	  .known = SUMS(sharing.has_fragments) },
+	{ SUMS(freed.written_bytes), FIELD_SIZE, .title = "Written", .place = 4,
+	  .option = COLUMN_WRITTEN, .known = SUMS(has_freed) },
 	{ SUMS(freed.freed_alone_bytes), FIELD_SIZE, .title = "Freed alone", .short_title = "Alone",
 	  .place = 4, .option = COLUMN_FREED, .known = SUMS(has_freed) },
 	{ SUMS(freed.freed_with_above_bytes), FIELD_SIZE, .title = "With above", .place = 4,
@@ -101,6 +115,7 @@ static struct sharing_row sharing_row_of(const char *path, const struct sharing 
 {
 	return (struct sharing_row){
 		.path = path,
+		.has_sums = true,
 		.sharing = *sharing,
 		.exclusive_bytes = sharing_exclusive_bytes(sharing),
 		.disk_bytes = space ? space->disk_bytes : 0,
@@ -112,7 +127,9 @@ static unsigned int sums_options(const struct sharing_options *arguments)
 {
 	bool has_freed = arguments->freed && fiemap_shared_argument_count(arguments);
 
-	return (arguments->disk ? COLUMN_DISK : 0) | (has_freed ? COLUMN_FREED : 0) |
+	if (arguments->mode == MODE_SUBVOLUMES)
+		return COLUMN_WRITTEN | COLUMN_FREED;
+	return COLUMN_SUMS | (arguments->disk ? COLUMN_DISK : 0) | (has_freed ? COLUMN_FREED : 0) |
 	       (arguments->fragments ? COLUMN_FRAGMENTS : 0);
 }
 
@@ -565,17 +582,23 @@ static void add_freed(struct json_writer *json, const struct freed_space *space)
 	/* Which tree blocks other trees share can only be found out by reading all of them. */
 	json_add_null(json, "freed_metadata_bytes");
 	json_add_uint(json, "incomplete_extent_count", space->incomplete_count);
+	json_add_uint(json, "uncertain_bytes", space->uncertain_bytes);
 	json_end_object(json);
 }
 
 static void say_freed(const struct output *out, const struct sharing *total,
 		      const struct freed_space *space)
 {
-	char data[UNITS_TEXT_SIZE];
+	char data[UNITS_TEXT_SIZE], most[UNITS_TEXT_SIZE];
 
 	if (!space || !space->has_freed)
 		return;
-	record_say(out, "Freed: %s of data\n", format_size(data, space->freed_bytes, out->sizes));
+	format_size(data, space->freed_bytes, out->sizes);
+	format_size(most, saturating_add(space->freed_bytes, space->uncertain_bytes), out->sizes);
+	if (space->uncertain_bytes)
+		record_say(out, "Freed: %s to %s of data\n", data, most);
+	else
+		record_say(out, "Freed: %s of data\n", data);
 	if (space->has_raw_bytes && space->freed_raw_bytes != space->freed_bytes)
 		record_say(out, "On the devices: %s of data, with all copies\n",
 			   format_size(data, space->freed_raw_bytes, out->sizes));
@@ -589,18 +612,21 @@ static void say_freed(const struct output *out, const struct sharing *total,
 			   format_size(data, total->delalloc_bytes, out->sizes));
 }
 
-static struct sharing_row argument_row(const struct argument_rows *rows, uint32_t index)
+static struct sharing_row argument_row(const struct sharing_report *report,
+				       const struct argument_rows *rows, uint32_t index)
 {
 	struct sharing_row row = sharing_row_of(rows->paths[index], &rows->sharing[index], NULL);
 
+	row.has_sums = report->arguments->mode != MODE_SUBVOLUMES;
 	row.has_freed = rows->freed;
 	if (rows->freed)
 		row.freed = rows->freed[index];
 	return row;
 }
 
-static void add_arguments(struct output *out, const struct argument_rows *rows)
+static void add_arguments(struct sharing_report *report, const struct argument_rows *rows)
 {
+	struct output *out = &report->files->out;
 	struct json_writer *json = &out->json;
 
 	if (!rows->count) {
@@ -609,11 +635,14 @@ static void add_arguments(struct output *out, const struct argument_rows *rows)
 	}
 	json_begin_array(json, "arguments");
 	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct sharing_row row = argument_row(rows, i);
+		const struct sharing_row row = argument_row(report, rows, i);
 
 		json_begin_object(json, NULL);
 		json_add_name(json, "path", row.path);
 		record_members(out, sharing_report_fields, &row);
+		json_add_known_uint(json, "written_bytes",
+				    row.has_freed && report->arguments->subvolumes,
+				    row.freed.written_bytes);
 		json_add_known_uint(json, "freed_alone_bytes", row.has_freed,
 				    row.freed.freed_alone_bytes);
 		json_add_known_uint(json, "freed_with_above_bytes", row.has_freed,
@@ -632,14 +661,14 @@ static void add_total(struct sharing_report *report, const struct sharing_row *r
 	files_begin_json_total(report->files);
 	record_members(out, sharing_report_fields, row);
 	json_add_known_uint(json, "set_shared_bytes", row->has_set_shared, row->set_shared_bytes);
-	json_add_known_uint(json, "disk_bytes", row->has_disk && report->arguments->disk,
-			    row->disk_bytes);
+	json_add_known_uint(json, "disk_bytes", row->has_disk, row->disk_bytes);
 	add_freed(json, space);
 	fiemap_shared_rewrite_json(out, report->arguments, &row->sharing, space);
-	add_arguments(out, rows);
+	add_arguments(report, rows);
 	files_end_json_total(report->files);
 	/* A sample for each of a million files would be of no use. */
-	metrics_add(out->metrics, &files_metric, NULL, report->files->file_count);
+	if (row->has_sums)
+		metrics_add(out->metrics, &files_metric, NULL, report->files->file_count);
 	record_samples(out, sharing_report_fields, row);
 	if (space && space->has_freed)
 		metrics_add(out->metrics, &freed_metric, NULL, space->freed_bytes);
@@ -657,13 +686,14 @@ static int report_total_row(struct sharing_report *report, const struct sharing_
 	if (arguments->mode == MODE_DETAILS)
 		record_say(&report->files->out, "\n");
 	for (uint32_t i = 0; i < rows->count; i++) {
-		const struct sharing_row of_argument = argument_row(rows, i);
+		const struct sharing_row of_argument = argument_row(report, rows, i);
 		int ret = report_sharing_row(report, &of_argument);
 
 		if (ret < 0)
 			return ret;
 	}
-	return report_sharing_row(report, row);
+	/* The last path's figure with those above is that of all. */
+	return arguments->mode == MODE_SUBVOLUMES ? 0 : report_sharing_row(report, row);
 }
 
 int sharing_report_total(struct sharing_report *report, const struct sharing *total,
@@ -673,9 +703,10 @@ int sharing_report_total(struct sharing_report *report, const struct sharing *to
 	struct sharing_row row = sharing_row_of(NULL, total, NULL);
 	int ret, ended;
 
-	row.has_set_shared = set_shared_bytes;
+	row.has_sums = report->arguments->mode != MODE_SUBVOLUMES;
+	row.has_set_shared = set_shared_bytes && row.has_sums;
 	row.set_shared_bytes = set_shared_bytes ? *set_shared_bytes : 0;
-	row.has_disk = space;
+	row.has_disk = space && report->arguments->disk;
 	row.disk_bytes = space ? space->disk_bytes : 0;
 	report->has_inline = total->inline_bytes > 0;
 	add_total(report, &row, rows, space);

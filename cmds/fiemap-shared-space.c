@@ -9,6 +9,7 @@
 #include "fiemap-shared-space.h"
 #include "num/saturating.h"
 #include "sys/cleanup.h"
+#include "sys/stop-request.h"
 #include "ui/exit-status.h"
 #include "ui/message.h"
 #include "ui/progress.h"
@@ -26,7 +27,10 @@ int fiemap_shared_space_prepare(struct sharing_scan *scan)
 		return 0;
 	ret = named_set_new(&scan->named, scan->arguments->freed, scan->arguments->disk,
 			    fiemap_shared_argument_count(scan->arguments));
-	return ret < 0 ? ret : space_reader_new(&scan->reader);
+	if (ret < 0)
+		return ret;
+	scan->named->measures_written = scan->arguments->subvolumes;
+	return space_reader_new(&scan->reader);
 }
 
 void fiemap_shared_space_release(struct sharing_scan *scan)
@@ -56,7 +60,9 @@ void fiemap_shared_space_ask(const struct sharing_scan *scan, struct space_reade
 
 static void complain_of_privilege(struct sharing_scan *scan)
 {
-	if (!scan->no_space)
+	if (!scan->no_space && scan->arguments->subvolumes)
+		error("--subvolumes requires CAP_SYS_ADMIN (root)");
+	else if (!scan->no_space)
 		error("--disk and --freed require CAP_SYS_ADMIN (root); the rest of the report does not");
 	scan->no_space = true;
 	scan->files.status = STATUS_ERROR;
@@ -123,18 +129,20 @@ int fiemap_shared_space_name(void *data, const struct found_file *found, int fd,
 
 /* -- the total -- */
 
-static void report_space_progress(void *data, uint64_t extents_asked)
+static int report_space_progress(void *data, uint64_t extents_asked)
 {
 	(void)data;
 	if (progress_due())
 		progress_show("references to %" PRIu64 " data extents found", extents_asked);
+	return stop_requested() ? -EINTR : 0;
 }
 
-static void report_reading(void *data, uint64_t extents_read)
+static int report_reading(void *data, uint64_t extents_read)
 {
 	(void)data;
 	if (progress_due())
 		progress_show("%" PRIu64 " extents of whole subvolumes read", extents_read);
+	return stop_requested() ? -EINTR : 0;
 }
 
 static const struct freed_space_ops freed_ops = {
@@ -153,6 +161,8 @@ bool fiemap_shared_space_total(struct sharing_scan *scan, struct freed_space *re
 	progress_clear();
 	if (ret == -EPERM)
 		complain_of_privilege(scan);
+	else if (ret == -EINTR)
+		return false;
 	else if (ret < 0 && failed_in)
 		fiemap_shared_complain_of_sort(scan, "the data extents", failed_in, ret);
 	else if (ret < 0) {

@@ -14,6 +14,7 @@
 #include "fiemap-shared-owners.h"
 #include "fiemap-shared-space.h"
 #include "fiemap-shared-scan.h"
+#include "fiemap-shared-subvolumes.h"
 #include "fs/subvolume.h"
 #include "sharing/fiemap-timing.h"
 #include "sys/cleanup.h"
@@ -533,11 +534,20 @@ static const struct file_ops owners_ops = {
 };
 
 /* For another look at the figures that join files. A report on each file is printed once. */
-static int summarize_again(struct sharing_scan *scan)
+static int examine_again(struct sharing_scan *scan)
 {
 	if (scan->arguments->mode == MODE_OWNERS)
 		return files_each(&scan->files, &owners_ops, scan);
+	if (scan->arguments->mode == MODE_SUBVOLUMES)
+		return fiemap_shared_take_subvolumes(scan);
 	return fiemap_shared_summarize(scan);
+}
+
+static int examine(struct sharing_scan *scan)
+{
+	if (scan->arguments->mode == MODE_DETAILS)
+		return files_each(&scan->files, &details_ops, scan);
+	return examine_again(scan);
 }
 
 static bool has_freed(const struct joined *joined)
@@ -549,7 +559,7 @@ static int find_joined(struct sharing_scan *scan, struct joined *joined)
 {
 	int ret;
 
-	fiemap_shared_joined_find(scan, summarize_again, joined);
+	fiemap_shared_joined_find(scan, examine_again, joined);
 	for (int looks = 0; scan->argument_sharing && has_freed(joined); looks++) {
 		ret = fiemap_shared_sort_arguments_by_freed(scan->arguments, scan->named,
 							    scan->argument_sharing);
@@ -558,7 +568,7 @@ static int find_joined(struct sharing_scan *scan, struct joined *joined)
 		/* What an argument frees with those above depends on the order, and alone if they overlap. */
 		if (ret == 0 || looks == SORT_LOOKS_MAX)
 			break;
-		fiemap_shared_joined_find_again(scan, summarize_again, joined);
+		fiemap_shared_joined_find_again(scan, examine_again, joined);
 	}
 	return 0;
 }
@@ -638,12 +648,6 @@ int fiemap_shared_run(int argc, char **argv, struct global_options *global)
 	if (ret < 0)
 		return files_end(&scan.files, ret);
 
-	if (arguments.mode == MODE_ROWS)
-		ret = fiemap_shared_summarize(&scan);
-	else
-		ret = files_each(&scan.files,
-				 arguments.mode == MODE_DETAILS ? &details_ops : &owners_ops,
-				 &scan);
-	ret = sharing_finish(&scan, ret);
+	ret = sharing_finish(&scan, examine(&scan));
 	return files_end(&scan.files, ret);
 }

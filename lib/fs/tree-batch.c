@@ -14,6 +14,8 @@ struct tree_batch {
 	size_t room;
 	size_t position;
 	uint32_t items_left;
+	/* blocks of the tree that are older are skipped */
+	uint64_t min_generation;
 	/* of the one item that did not fit, 0 where all did */
 	uint64_t oversize;
 	/* the least that the next item's key can be, and the most */
@@ -61,6 +63,11 @@ void tree_batch_freep(struct tree_batch **batch)
 	tree_batch_free(*batch);
 }
 
+void tree_batch_skip_older(struct tree_batch *batch, uint64_t generation)
+{
+	batch->min_generation = generation;
+}
+
 int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct tree_key min,
 		     struct tree_key max, uint32_t most)
 {
@@ -73,6 +80,7 @@ int tree_batch_fetch(struct tree_batch *batch, int fd, uint64_t tree_id, struct 
 		.max_objectid = max.objectid,
 		.min_offset = min.offset,
 		.max_offset = max.offset,
+		.min_transid = batch->min_generation,
 		.max_transid = UINT64_MAX,
 		.min_type = min.type,
 		.max_type = max.type,

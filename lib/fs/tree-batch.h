@@ -28,6 +28,9 @@ int tree_batch_new(struct tree_batch **ret_batch, size_t room);
 void tree_batch_free(struct tree_batch *batch);
 void tree_batch_freep(struct tree_batch **batch);
 
+/* From now on, leave out the items of leaves that are older than GENERATION. At first it is 0. */
+void tree_batch_skip_older(struct tree_batch *batch, uint64_t generation);
+
 /*
  * Fetch at most MOST items of tree TREE_ID from key MIN to MAX, on the file system of FD. There are
  * fewer items if ROOM is used up. An empty batch means that the tree has no such item.

@@ -60,7 +60,13 @@ void tree_range_start(struct tree_range *range, int fd, uint64_t tree_id, struct
 	range->min = min;
 	range->max = max;
 	range->end = false;
+	tree_batch_skip_older(range->batch, 0);
 	tree_batch_clear(range->batch);
+}
+
+void tree_range_skip_older(struct tree_range *range, uint64_t generation)
+{
+	tree_batch_skip_older(range->batch, generation);
 }
 
 /* Makes KEY the next one. Returns false if there is none. */

@@ -23,6 +23,12 @@ void tree_range_start(struct tree_range *range, int fd, uint64_t tree_id, struct
 		      struct tree_key max);
 
 /*
+ * Right after tree_range_start(): leave out the items of leaves that are older than GENERATION. The
+ * kernel does not read these, so it takes as long as there are newer ones.
+ */
+void tree_range_skip_older(struct tree_range *range, uint64_t generation);
+
+/*
  * The next item, in ascending order. It is valid until the next call.
  * Returns 1, 0 at the end, or a negative errno as tree_search_next().
  */

@@ -74,6 +74,7 @@ static struct disk_extent disk_extent_of(const struct file_extent *extent, uint6
 	return (struct disk_extent){
 		.bytenr = extent->disk_bytenr,
 		.disk_bytes = extent->disk_bytes,
+		.generation = extent->generation,
 		.leaf_generation = extent->leaf_generation,
 		.inode = inode,
 	};
@@ -160,7 +161,7 @@ int space_read_file(struct space_reader *reader, int fd, uint64_t inode, struct 
 /* -- a whole subvolume -- */
 
 int space_read_subvolume(struct space_reader *reader, int fd, uint64_t subvolid,
-			 disk_extent_function *take, void *data)
+			 uint64_t min_generation, disk_extent_function *take, void *data)
 {
 	const struct tree_key max = { UINT64_MAX, UINT8_MAX, UINT64_MAX };
 	struct file_extent extent;
@@ -168,6 +169,7 @@ int space_read_subvolume(struct space_reader *reader, int fd, uint64_t subvolid,
 	int ret;
 
 	tree_range_start(reader->items, fd, subvolid, (struct tree_key){ 0 }, max);
+	tree_range_skip_older(reader->items, min_generation);
 	while ((ret = next_extent(reader, &inode, &extent)) > 0) {
 		struct disk_extent on_disk = disk_extent_of(&extent, inode);
 

@@ -10,6 +10,8 @@
 struct disk_extent {
 	uint64_t bytenr;
 	uint64_t disk_bytes;
+	/* the transaction that wrote it, as a file has it */
+	uint64_t generation;
 	/* of a leaf that refers to it, and of the file to which the reference belongs */
 	uint64_t leaf_generation;
 	uint64_t inode;
@@ -40,8 +42,11 @@ int space_read_file(struct space_reader *reader, int fd, uint64_t inode, struct 
 		    disk_extent_function *take, void *data, uint64_t *ret_disk_bytes,
 		    uint64_t *ret_inline_bytes);
 
-/* Read the file extent items of the tree SUBVOLID, on the file system of FD. Errors as above. */
+/*
+ * Read the file extent items of the tree SUBVOLID, on the file system of FD, without those in leaves
+ * that are older than MIN_GENERATION. Errors as above.
+ */
 int space_read_subvolume(struct space_reader *reader, int fd, uint64_t subvolid,
-			 disk_extent_function *take, void *data);
+			 uint64_t min_generation, disk_extent_function *take, void *data);
 
 #endif

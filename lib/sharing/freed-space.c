@@ -13,12 +13,11 @@
 #include "num/saturating.h"
 #include "sharing/freed-space.h"
 #include "sharing/sole-owner.h"
+#include "sharing/whole-subvolumes.h"
 #include "sys/cleanup.h"
 
 #define MEMORY (16 * 1024 * 1024)
 #define EXTENTS_PER_PROGRESS 256
-/* Finding all references of an extent takes at least as long as reading so much of a tree. */
-#define TREE_BYTES_PER_LOOKUP (64 * 1024)
 /* A file has fewer links. */
 #define NAMES_MAX (1 << 20)
 
@@ -32,12 +31,6 @@ struct reference {
 	uint32_t filesystem;
 	/* what holds the extent if the inode is not in the set by itself */
 	uint32_t otherwise;
-};
-
-/* A subvolume that is not in the set, and whose tree was read. */
-struct outside_subvolume {
-	uint64_t subvolid;
-	uint32_t filesystem;
 };
 
 /* The arguments with the files that refer to something: the first and the last one. */
@@ -75,10 +68,6 @@ struct freed_search {
 	const struct steady_look *look;
 	const struct freed_space_ops *ops;
 	void *data;
-	/* sorted */
-	const struct named_subvolume **subvolumes;
-	struct outside_subvolume *outside;
-	size_t outside_count;
 	uint64_t read_count;
 	struct backref_query *query;
 	struct extent_lookup *lookup;
@@ -207,160 +196,11 @@ static void add_up_arguments(struct freed_search *search)
 		if (i)
 			arguments[i].freed_with_above_bytes +=
 				arguments[i - 1].freed_with_above_bytes;
+		space->digest = digest_add_number(space->digest, arguments[i].written_bytes);
 		space->digest = digest_add_number(space->digest, arguments[i].freed_alone_bytes);
 		space->digest = digest_add_number(space->digest,
 						  arguments[i].freed_with_above_bytes);
 	}
-}
-
-/* -- subvolumes that are in the set as a whole -- */
-
-static int compare_subvolumes(const void *a, const void *b)
-{
-	const struct named_subvolume *x = *(const struct named_subvolume *const *)a;
-	const struct named_subvolume *y = *(const struct named_subvolume *const *)b;
-	int order = compare_numbers(x->filesystem, y->filesystem);
-
-	return order ? order : compare_numbers(x->subvolid, y->subvolid);
-}
-
-static int sort_subvolumes(struct freed_search *search)
-{
-	const struct named_set *set = search->set;
-
-	search->subvolumes = calloc(set->subvolume_count + 1, sizeof(*search->subvolumes));
-	if (!search->subvolumes)
-		return -ENOMEM;
-	for (size_t i = 0; i < set->subvolume_count; i++)
-		search->subvolumes[i] = set->subvolumes[i];
-	qsort(search->subvolumes, set->subvolume_count, sizeof(*search->subvolumes),
-	      compare_subvolumes);
-	return 0;
-}
-
-/* Returns NULL if neither it nor a part of it is in the set. */
-static const struct named_subvolume *find_subvolume(const struct freed_search *search,
-						    uint32_t filesystem, uint64_t subvolid)
-{
-	const struct named_subvolume wanted = { .subvolid = subvolid, .filesystem = filesystem };
-	const struct named_subvolume *key = &wanted;
-	const struct named_subvolume **found =
-		bsearch(&key, search->subvolumes, search->set->subvolume_count,
-			sizeof(*search->subvolumes), compare_subvolumes);
-
-	return found ? *found : NULL;
-}
-
-struct whole_reading {
-	struct freed_search *search;
-	uint32_t filesystem;
-	bool is_in_set;
-	/* older leaves are also in a subvolume that is not in the set */
-	uint64_t shared_before;
-	/* extents of which only a lookup can tell whether something else refers to them */
-	uint64_t unknown_count;
-};
-
-static int add_whole_extent(void *data, const struct disk_extent *extent)
-{
-	struct whole_reading *reading = data;
-	struct freed_search *search = reading->search;
-	const struct named_extent named = {
-		.bytenr = extent->bytenr,
-		.disk_bytes = extent->disk_bytes,
-		.filesystem = reading->filesystem,
-		.is_in_set = reading->is_in_set,
-		.is_held_outside = extent->leaf_generation < reading->shared_before,
-	};
-
-	reading->unknown_count += !named.is_held_outside;
-	record_sort_add(search->set->extents, &named);
-	if (++search->read_count % EXTENTS_PER_PROGRESS == 0)
-		search->ops->reading(search->data, search->read_count);
-	return 0;
-}
-
-/* Whether the set has SUBVOLID, or a part of it, on the file system of the reading DATA. */
-static bool has_subvolume(const void *data, uint64_t subvolid)
-{
-	const struct whole_reading *reading = data;
-
-	return find_subvolume(reading->search, reading->filesystem, subvolid);
-}
-
-/* Returns 1, 0 if it was noted before, or -ENOMEM. */
-static int note_outside(struct freed_search *search, struct outside_subvolume subvolume)
-{
-	struct outside_subvolume *list;
-
-	for (size_t i = 0; i < search->outside_count; i++)
-		if (search->outside[i].filesystem == subvolume.filesystem &&
-		    search->outside[i].subvolid == subvolume.subvolid)
-			return 0;
-	list = reallocarray(search->outside, search->outside_count + 1, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	search->outside = list;
-	list[search->outside_count++] = subvolume;
-	return 1;
-}
-
-/* What the nearest relative of MEMBER refers to is kept. It is read if that is faster than lookups. */
-static int read_relative(struct freed_search *search, struct space_reader *reader,
-			 const struct whole_reading *of, const struct family_member *member)
-{
-	const struct named_filesystem *filesystem = &search->set->filesystems[of->filesystem];
-	const struct family_member *relative = snapshot_families_nearest(filesystem->families,
-									 member, has_subvolume, of);
-	struct whole_reading reading = { search, of->filesystem, .shared_before = UINT64_MAX };
-	int ret;
-
-	if (!relative || relative->tree_bytes / TREE_BYTES_PER_LOOKUP >= of->unknown_count)
-		return 0;
-	ret = note_outside(search,
-			   (struct outside_subvolume){ relative->subvolid, of->filesystem });
-	if (ret <= 0)
-		return ret;
-	ret = space_read_subvolume(reader, filesystem->fd, relative->subvolid, add_whole_extent,
-				   &reading);
-	/* It was deleted meanwhile. */
-	return ret == -ENOENT ? 0 : ret;
-}
-
-static int read_whole(struct freed_search *search, struct space_reader *reader,
-		      const struct named_subvolume *subvolume)
-{
-	const struct named_filesystem *filesystem =
-		&search->set->filesystems[subvolume->filesystem];
-	struct whole_reading reading = { search, subvolume->filesystem, .is_in_set = true };
-	const struct family_member *member = NULL;
-	int ret;
-
-	if (filesystem->families)
-		member = snapshot_families_find(filesystem->families, subvolume->subvolid);
-	if (member)
-		reading.shared_before = snapshot_families_shared_before(filesystem->families,
-									member, has_subvolume,
-									&reading);
-	ret = space_read_subvolume(reader, filesystem->fd, subvolume->subvolid, add_whole_extent,
-				   &reading);
-	if (ret == 0 && member)
-		ret = read_relative(search, reader, &reading, member);
-	return ret;
-}
-
-static int read_whole_subvolumes(struct freed_search *search)
-{
-	CLEANUP(space_reader_freep) struct space_reader *reader = NULL;
-	int ret;
-
-	ret = sort_subvolumes(search);
-	if (ret == 0)
-		ret = space_reader_new(&reader);
-	for (size_t i = 0; ret == 0 && i < search->set->subvolume_count; i++)
-		if (search->set->subvolumes[i]->whole)
-			ret = read_whole(search, reader, search->set->subvolumes[i]);
-	return ret;
 }
 
 /* -- the data extents, and who refers to them -- */
@@ -451,7 +291,7 @@ static bool note_references(struct freed_search *search, const struct named_exte
 		if (is_deleted(search, extent->filesystem, refs[i].root))
 			continue;
 		add_to_digest(search, extent->disk_bytes, &refs[i]);
-		subvolume = find_subvolume(search, extent->filesystem, refs[i].root);
+		subvolume = named_set_find_subvolume(search->set, extent->filesystem, refs[i].root);
 		whole = subvolume && subvolume->whole;
 		if (whole && !subvolume->has_named_files) {
 			holders_add_argument(&held->holders, subvolume->argument);
@@ -501,6 +341,35 @@ static int note_crowded(struct freed_search *search, const struct named_extent *
 	return 0;
 }
 
+/* Whether one of the references is in a subvolume of which the set has nothing. */
+static bool has_outside_reference(const struct freed_search *search,
+				  const struct named_extent *extent, const struct extent_ref *refs,
+				  size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!is_deleted(search, extent->filesystem, refs[i].root) &&
+		    !named_set_find_subvolume(search->set, extent->filesystem, refs[i].root))
+			return true;
+	return false;
+}
+
+/* The kernel lists only some of the references. */
+static int judge_cut_list(struct freed_search *search, const struct named_extent *extent,
+			  const struct extent_ref *refs, size_t count, uint64_t index)
+{
+	struct freed_space *space = &search->space;
+
+	if (has_outside_reference(search, extent, refs, count)) {
+		space->kept_bytes += extent->disk_bytes;
+		return 0;
+	}
+	if (search->set->filesystems[extent->filesystem].families && !search->watch)
+		return note_crowded(search, extent, index);
+	space->incomplete_count++;
+	space->uncertain_bytes += extent->disk_bytes;
+	return 0;
+}
+
 static int judge_extent(struct freed_search *search, const struct named_extent *extent,
 			uint64_t index)
 {
@@ -525,12 +394,8 @@ static int judge_extent(struct freed_search *search, const struct named_extent *
 	ret = count_kept(search, extent, false);
 	if (ret)
 		return ret < 0 ? ret : 0;
-	if (!complete && search->set->filesystems[extent->filesystem].families && !search->watch)
-		return note_crowded(search, extent, index);
-	if (!complete) {
-		space->incomplete_count++;
-		holders_add_argument(&held.holders, OTHER_HOLDER);
-	}
+	if (!complete)
+		return judge_cut_list(search, extent, refs, count, index);
 	if (note_references(search, extent, refs, count, &held))
 		record_sort_add(search->held, &held);
 	else
@@ -578,8 +443,8 @@ static int judge_extents(struct freed_search *search)
 					  extent.is_held_outside);
 		ret = search->set->is_judged ? judge_extent(search, &extent, index) :
 					       check_extent(search, &extent);
-		if (index && index % EXTENTS_PER_PROGRESS == 0)
-			search->ops->progress(search->data, index);
+		if (ret == 0 && index && index % EXTENTS_PER_PROGRESS == 0)
+			ret = search->ops->progress(search->data, index);
 	}
 	return ret;
 }
@@ -610,8 +475,12 @@ static int add_crowded_reference(void *data, const struct disk_extent *extent)
 	struct crowded_extent *crowded;
 	struct held_extent held = { .holders = NO_HOLDERS };
 
-	if (++search->read_count % EXTENTS_PER_PROGRESS == 0)
-		search->ops->reading(search->data, search->read_count);
+	if (++search->read_count % EXTENTS_PER_PROGRESS == 0) {
+		int ret = search->ops->reading(search->data, search->read_count);
+
+		if (ret < 0)
+			return ret;
+	}
 	crowded = bsearch(&key, search->crowded, search->crowded_count, sizeof(key),
 			  compare_crowded);
 	if (!crowded || (crowded->last_subvolid == ref.root && crowded->last_inode == ref.inode))
@@ -638,7 +507,7 @@ static int read_all_trees(struct freed_search *search, struct space_reader *read
 	for (size_t i = 0; ret == 0 && (member = snapshot_families_at(named->families, i)); i++) {
 		struct tree_reading reading = { search, filesystem, member->subvolid };
 
-		ret = space_read_subvolume(reader, named->fd, member->subvolid,
+		ret = space_read_subvolume(reader, named->fd, member->subvolid, 0,
 					   add_crowded_reference, &reading);
 		/* It was deleted meanwhile. */
 		if (ret == -ENOENT)
@@ -864,7 +733,10 @@ static int judge(struct freed_search *search)
 	if (ret == 0)
 		ret = record_sort_new(&search->held, &held_ops, MEMORY);
 	if (ret == 0)
-		ret = read_whole_subvolumes(search);
+		ret = named_set_sort_subvolumes(search->set);
+	if (ret == 0)
+		ret = whole_subvolumes_read(search->set, search->look, search->ops->reading,
+					    search->data);
 	if (ret == 0)
 		ret = judge_extents(search);
 	if (ret == 0)
@@ -910,11 +782,14 @@ int freed_space_find(struct named_set *set, const struct steady_look *look,
 		ret = extent_lookup_new(&search.lookup);
 	if (ret == 0)
 		ret = set->is_judged ? judge(&search) : judge_extents(&search);
+	/* A subvolume of the set was deleted meanwhile, and its extents with it. */
+	if (ret == -ENOENT) {
+		search.space.moved_count++;
+		ret = 0;
+	}
 	*ret_failed_in = ret < 0 ? failed_in(&search) : NULL;
 	if (ret == 0)
 		*ret_space = search.space;
-	free(search.subvolumes);
-	free(search.outside);
 	free(search.crowded);
 	backref_query_free(search.query);
 	extent_lookup_free(search.lookup);

@@ -7,6 +7,7 @@
 
 #include "fs/steady-look.h"
 #include "sharing/named-set.h"
+#include "sharing/whole-subvolumes.h"
 
 /* What a set has on disk, and what is freed if all of it is deleted. In logical bytes. */
 struct freed_space {
@@ -22,19 +23,20 @@ struct freed_space {
 	/* what is freed on the devices, with all copies; not set if it is not simply a multiple */
 	bool has_raw_bytes;
 	uint64_t freed_raw_bytes;
-	/* extents with more references than the kernel lists; they count as kept if it is not clear */
+	/* extents with more references than the kernel lists: freed or kept */
 	uint64_t incomplete_count;
-	/* extents without a reference, or with a copy by a relocation */
+	uint64_t uncertain_bytes;
+	/* extents without a reference, with a copy by a relocation, or of a subvolume that is gone */
 	uint64_t moved_count;
 	/* of all extents and who refers to them, wherever they are: the same for two looks at one state */
 	uint64_t digest;
 };
 
 struct freed_space_ops {
-	/* called now and then, during the lookups */
-	void (*progress)(void *data, uint64_t extents_asked);
+	/* during the lookups */
+	extents_progress_function *progress;
 	/* before them, while the trees of whole subvolumes are read */
-	void (*reading)(void *data, uint64_t extents_read);
+	extents_progress_function *reading;
 };
 
 /*

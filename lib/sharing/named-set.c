@@ -13,6 +13,7 @@
 #include "fs/subvolume.h"
 #include "num/digest.h"
 #include "sharing/named-set.h"
+#include "sys/clock.h"
 
 #define MEMORY (16 * 1024 * 1024)
 
@@ -122,9 +123,11 @@ void named_set_free(struct named_set *set)
 		free(set->subvolumes[i]);
 	free(set->filesystems);
 	free(set->subvolumes);
+	free(set->subvolumes_by_id);
 	free(set->arguments);
 	record_sort_free(set->extents);
 	record_sort_free(set->inodes);
+	record_sort_free(set->written);
 	pthread_mutex_destroy(&set->lock);
 	free(set);
 }
@@ -368,6 +371,17 @@ bool named_set_takes_directory(const struct named_set *set, const struct stat *s
 	return set->is_judged && status->st_ino == BTRFS_FIRST_FREE_OBJECTID;
 }
 
+static uint64_t birth_of(int fd)
+{
+	struct statx status;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) < 0 ||
+	    !(status.stx_mask & STATX_BTIME))
+		return 0;
+	return (uint64_t)status.stx_btime.tv_sec * NANOSECONDS_PER_SECOND +
+	       status.stx_btime.tv_nsec;
+}
+
 int named_set_add_directory(struct named_set *set, int fd, const struct stat *status,
 			    uint32_t argument)
 {
@@ -380,14 +394,51 @@ int named_set_add_directory(struct named_set *set, int fd, const struct stat *st
 	pthread_mutex_lock(&set->lock);
 	if (!subvolume->whole)
 		subvolume->argument = argument;
+	subvolume->birth_ns = birth_of(fd);
 	subvolume->whole = true;
 	pthread_mutex_unlock(&set->lock);
 	return 0;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct named_subvolume *x = *(const struct named_subvolume *const *)a;
+	const struct named_subvolume *y = *(const struct named_subvolume *const *)b;
+	int order = compare_numbers(x->filesystem, y->filesystem);
+
+	return order ? order : compare_numbers(x->subvolid, y->subvolid);
+}
+
+int named_set_sort_subvolumes(struct named_set *set)
+{
+	set->subvolumes_by_id = calloc(set->subvolume_count + 1, sizeof(*set->subvolumes_by_id));
+	if (!set->subvolumes_by_id)
+		return -ENOMEM;
+	for (size_t i = 0; i < set->subvolume_count; i++)
+		set->subvolumes_by_id[i] = set->subvolumes[i];
+	qsort(set->subvolumes_by_id, set->subvolume_count, sizeof(*set->subvolumes_by_id),
+	      compare_ids);
+	return 0;
+}
+
+struct named_subvolume *named_set_find_subvolume(const struct named_set *set, uint32_t filesystem,
+						 uint64_t subvolid)
+{
+	const struct named_subvolume wanted = { .subvolid = subvolid, .filesystem = filesystem };
+	const struct named_subvolume *key = &wanted;
+	struct named_subvolume **found = bsearch(&key, set->subvolumes_by_id, set->subvolume_count,
+						 sizeof(*set->subvolumes_by_id), compare_ids);
+
+	return found ? *found : NULL;
 }
 
 const char *named_set_failed_in(const struct named_set *set)
 {
 	const char *directory = record_sort_failed_in(set->extents);
 
-	return directory ? directory : record_sort_failed_in(set->inodes);
+	if (!directory)
+		directory = record_sort_failed_in(set->inodes);
+	if (!directory && set->written)
+		directory = record_sort_failed_in(set->written);
+	return directory;
 }

@@ -39,6 +39,10 @@ struct named_subvolume {
 	uint32_t argument;
 	/* some of its files were added for an argument before that */
 	bool has_named_files;
+	/* when its root was created, which snapshots have from their origin; 0: unknown */
+	uint64_t birth_ns;
+	/* its tree, or what it does not have in common with another one that was read */
+	bool is_read;
 };
 
 /* A data extent; the same for all that refer to it. */
@@ -71,6 +75,11 @@ struct named_argument {
 	uint64_t freed_alone_bytes;
 	/* with those of all arguments before */
 	uint64_t freed_with_above_bytes;
+	/*
+	 * if that is wanted: written to its subvolumes since the snapshot before them in the set; without
+	 * one all that they have
+	 */
+	uint64_t written_bytes;
 };
 
 struct named_set {
@@ -78,13 +87,19 @@ struct named_set {
 	bool is_judged;
 	/* the bytes of each file are asked for */
 	bool measures_files;
+	/* set by the caller, with arguments: what was written is asked for */
+	bool measures_written;
 	struct named_filesystem *filesystems;
 	uint32_t filesystem_count;
 	/* each allocated, so that it stays where it is */
 	struct named_subvolume **subvolumes;
 	size_t subvolume_count;
+	/* the same by id; after named_set_sort_subvolumes() */
+	struct named_subvolume **subvolumes_by_id;
 	struct record_sort *extents;
 	struct record_sort *inodes;
+	/* of whole-subvolumes.h; NULL unless it is asked for */
+	struct record_sort *written;
 	/* NULL unless they are judged one by one */
 	struct named_argument *arguments;
 	uint32_t argument_count;
@@ -139,6 +154,13 @@ bool named_set_takes_directory(const struct named_set *set, const struct stat *s
  */
 int named_set_add_directory(struct named_set *set, int fd, const struct stat *status,
 			    uint32_t argument);
+
+/* After the last addition. Returns 0 or -ENOMEM. */
+int named_set_sort_subvolumes(struct named_set *set);
+
+/* After that: returns NULL if neither the subvolume nor a part of it is in the set. */
+struct named_subvolume *named_set_find_subvolume(const struct named_set *set, uint32_t filesystem,
+						 uint64_t subvolid);
 
 /* As record_sort_failed_in(), for the sorts of the set. */
 const char *named_set_failed_in(const struct named_set *set);

@@ -34,6 +34,7 @@ static int parse_member(const struct tree_item *item, struct family_member *ret_
 		return -EPROTO;
 	*ret_member = (struct family_member){
 		.subvolid = item->objectid,
+		.is_read_only = btrfs_root_flags(&raw) & BTRFS_ROOT_SUBVOL_RDONLY,
 		.last_snapshot = le64toh(raw.last_snapshot),
 		.generation = le64toh(raw.generation),
 		.tree_bytes = le64toh(raw.bytes_used),
@@ -44,6 +45,7 @@ static int parse_member(const struct tree_item *item, struct family_member *ret_
 	memcpy(ret_member->uuid, raw.uuid, sizeof(raw.uuid));
 	memcpy(ret_member->parent_uuid, raw.parent_uuid, sizeof(raw.parent_uuid));
 	ret_member->otransid = le64toh(raw.otransid);
+	ret_member->ctransid = le64toh(raw.ctransid);
 	return 1;
 }
 
@@ -177,10 +179,18 @@ uint64_t snapshot_families_shared_before(const struct snapshot_families *familie
 	return latest;
 }
 
-static bool are_related(const struct family_member *a, const struct family_member *b)
+bool family_members_fork(const struct family_member *a, const struct family_member *b,
+			 uint64_t *ret_transid)
 {
-	return is_same_uuid(a->uuid, b->parent_uuid) || is_same_uuid(a->parent_uuid, b->uuid) ||
-	       is_same_uuid(a->parent_uuid, b->parent_uuid);
+	if (is_same_uuid(a->uuid, b->parent_uuid))
+		*ret_transid = b->otransid;
+	else if (is_same_uuid(a->parent_uuid, b->uuid))
+		*ret_transid = a->otransid;
+	else if (is_same_uuid(a->parent_uuid, b->parent_uuid))
+		*ret_transid = a->otransid < b->otransid ? a->otransid : b->otransid;
+	else
+		return false;
+	return true;
 }
 
 static uint64_t distance(const struct family_member *a, const struct family_member *b)
@@ -194,11 +204,12 @@ const struct family_member *snapshot_families_nearest(
 	bool (*is_left_out)(const void *data, uint64_t subvolid), const void *data)
 {
 	const struct family_member *nearest = NULL;
+	uint64_t transid;
 
 	for (size_t i = 0; i < families->count; i++) {
 		const struct family_member *other = &families->members[i];
 
-		if (other == member || !are_related(member, other))
+		if (other == member || !family_members_fork(member, other, &transid))
 			continue;
 		if (nearest && distance(member, other) >= distance(member, nearest))
 			continue;

@@ -11,13 +11,18 @@
 /* A subvolume or snapshot that exists. */
 struct family_member {
 	uint64_t subvolid;
+	bool is_read_only;
 	/* a block that was written later belongs to this tree alone */
 	uint64_t last_snapshot;
 	/* zero if they are not known */
 	uint8_t uuid[SUBVOLUME_UUID_SIZE];
 	uint8_t parent_uuid[SUBVOLUME_UUID_SIZE];
-	/* the transactions in which it was created, and in which its tree was last changed */
+	/*
+	 * the transactions in which it was created, in which a file in it was last changed, and in which
+	 * its tree was, also by a relocation
+	 */
 	uint64_t otransid;
+	uint64_t ctransid;
 	uint64_t generation;
 	/* the size of its tree */
 	uint64_t tree_bytes;
@@ -51,6 +56,13 @@ uint64_t snapshot_families_shared_before(const struct snapshot_families *familie
 					 const struct family_member *member,
 					 bool (*is_left_out)(const void *data, uint64_t subvolid),
 					 const void *data);
+
+/*
+ * Whether one of A and B is the origin of the other, or both are snapshots of one origin, which need not
+ * exist any more. *RET_TRANSID is the last transaction of which both can have data.
+ */
+bool family_members_fork(const struct family_member *a, const struct family_member *b,
+			 uint64_t *ret_transid);
 
 /*
  * Of the origin of MEMBER, its snapshots, and the other snapshots of its origin the one whose tree was last

@@ -71,6 +71,7 @@ static struct btrfs_ioctl_search_args_v2 batch_args_of(const struct batch_key *k
 			.max_objectid = key->max.objectid,
 			.min_offset = key->min.offset,
 			.max_offset = key->max.offset,
+			.min_transid = key->min_generation,
 			.max_transid = UINT64_MAX,
 			.min_type = key->min.type,
 			.max_type = key->max.type,

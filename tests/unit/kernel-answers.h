@@ -47,6 +47,7 @@ struct batch_key {
 	struct tree_key max;
 	uint32_t most;
 	uint64_t room;
+	uint64_t min_generation;
 };
 
 /* BTRFS_IOC_TREE_SEARCH_V2 for a batch, answered with ITEMS; what they point to is copied. */

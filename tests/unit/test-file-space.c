@@ -155,11 +155,33 @@ static void test_a_whole_subvolume(void **state)
 {
 	(void)state;
 	expect_file(257);
-	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, take_extent, &reader), 0);
+	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, 0, take_extent, &reader), 0);
 	/* as they come: who takes them sorts them */
 	assert_int_equal(extent_count, 4);
 	assert_extent(0, MIB(8), KIB(512));
 	assert_extent(3, MIB(16), KIB(128));
+}
+
+static void test_newer_leaves_alone(void **state)
+{
+	const struct btrfs_file_extent_item raw = extent_of(BTRFS_FILE_EXTENT_REG, MIB(8), KIB(512),
+							    KIB(100));
+	const struct tree_item item = item_of(&raw, sizeof(raw), BTRFS_EXTENT_DATA_KEY, 0, 9);
+	struct batch_key key = {
+		257, { 0 }, { UINT64_MAX, 255, UINT64_MAX }, UINT32_MAX, ROOM, .min_generation = 7,
+	};
+
+	(void)state;
+	expect_batch(&key, &item, 1, 0);
+	key.min = (struct tree_key){ INODE, BTRFS_EXTENT_DATA_KEY, 1 };
+	expect_batch(&key, NULL, 0, 0);
+	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, 7, take_extent, &reader), 0);
+	assert_int_equal(extent_count, 1);
+	assert_int_equal(extents[0].leaf_generation, 9);
+
+	/* the next reading has all again */
+	expect_file(257);
+	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, 0, take_extent, &reader), 0);
 }
 
 static void test_failures(void **state)
@@ -190,6 +212,7 @@ int main(void)
 		READER_TEST(test_a_range_has_whole_extents),
 		READER_TEST(test_inline_data_counts_as_stored),
 		READER_TEST(test_a_whole_subvolume),
+		READER_TEST(test_newer_leaves_alone),
 		READER_TEST(test_failures),
 	};
 

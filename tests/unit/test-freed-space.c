@@ -34,10 +34,11 @@ static int teardown(void **state)
 	return ioctl_mock_teardown(state);
 }
 
-static void on_progress(void *data, uint64_t extents_asked)
+static int on_progress(void *data, uint64_t extents_asked)
 {
 	(void)data;
 	assert_true(extents_asked);
+	return 0;
 }
 
 static const struct freed_space_ops ops = { .progress = on_progress };
@@ -300,13 +301,27 @@ static void test_extents_that_are_being_moved(void **state)
 	assert_int_equal(found.moved_count, 2);
 }
 
-static void test_a_cut_list_keeps_it(void **state)
+/* The set has files of SUBVOLID. */
+static void add_subvolume(void)
+{
+	struct named_subvolume *named = calloc(1, sizeof(*named));
+
+	assert_non_null(named);
+	named->subvolid = SUBVOLID;
+	set->subvolumes = calloc(1, sizeof(named));
+	assert_non_null(set->subvolumes);
+	set->subvolumes[0] = named;
+	set->subvolume_count = 1;
+}
+
+static void test_a_cut_list_leaves_it_open(void **state)
 {
 	const struct extent_ref ref = { 300, 0, SUBVOLID };
 	struct freed_space space;
 	char *failed_in;
 
 	(void)state;
+	add_subvolume();
 	add_extent(MIB(4), 100);
 	add_inode(300, 1);
 	expect_logical_ino(MIB(4), FIRST_SIZE, &ref, 1, LARGEST_SIZE, 5, 0);
@@ -314,8 +329,27 @@ static void test_a_cut_list_keeps_it(void **state)
 	expect_no_profile();
 	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
 	assert_int_equal(space.freed_bytes, 0);
-	assert_int_equal(space.kept_bytes, 100);
+	assert_int_equal(space.kept_bytes, 0);
 	assert_int_equal(space.incomplete_count, 1);
+	assert_int_equal(space.uncertain_bytes, 100);
+}
+
+static void test_a_cut_list_with_another_subvolume_keeps_it(void **state)
+{
+	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 300, 0, SUBVOLID + 1 } };
+	struct freed_space space;
+	char *failed_in;
+
+	(void)state;
+	add_subvolume();
+	add_extent(MIB(4), 100);
+	add_inode(300, 1);
+	expect_logical_ino(MIB(4), FIRST_SIZE, refs, 2, LARGEST_SIZE, 5, 0);
+	expect_logical_ino(MIB(4), LARGEST_SIZE, refs, 2, 24, 1, 0);
+	expect_no_profile();
+	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
+	assert_int_equal(space.kept_bytes, 100);
+	assert_int_equal(space.incomplete_count, 0);
 }
 
 static void test_what_a_leaf_outside_holds_is_not_looked_up(void **state)
@@ -449,7 +483,8 @@ int main(void)
 		SET_TEST(test_names_that_are_no_longer_there),
 		SET_TEST(test_an_extent_that_is_gone),
 		SET_TEST(test_extents_that_are_being_moved),
-		SET_TEST(test_a_cut_list_keeps_it),
+		SET_TEST(test_a_cut_list_leaves_it_open),
+		SET_TEST(test_a_cut_list_with_another_subvolume_keeps_it),
 		SET_TEST(test_what_a_leaf_outside_holds_is_not_looked_up),
 		SET_TEST(test_without_judgement_nothing_is_looked_up),
 		SET_TEST(test_arguments),

@@ -1,0 +1,249 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: GPL-2.0-only
+# fiemap-shared --subvolumes: what was written to snapshots, and what deleting them frees.
+# FASTPATH_SEEDS="3 4" tries more file systems.
+
+# bats runs each test in a subshell, which is what it should do; its run sets stderr
+# shellcheck disable=SC2030,SC2031,SC2154
+bats_require_minimum_version 1.5.0
+load environment.bash
+
+HERE=$BATS_TEST_DIRNAME
+MIB=1048576
+
+setup_file() {
+    mount_btrfs 2G noatime
+    put_program_for_nobody
+}
+
+teardown_file() {
+    unmount_btrfs
+    validate_documents
+}
+
+teardown() {
+    find "$MNT" -mindepth 1 -maxdepth 2 -inum 256 -exec btrfs -q subvolume delete {} +
+    find "$MNT" -mindepth 1 -maxdepth 1 ! -name program -exec rm -rf {} +
+    finish_deletions "$MNT"
+}
+
+# random FILE MIB
+random() {
+    dd if=/dev/urandom of="$1" bs=1M count="$2" conv=notrunc status=none
+}
+
+# make_days: a subvolume v with 4 MiB that stay, and its snapshots. Each has 2 MiB that are overwritten, and 1 of its own
+make_days() {
+    local day
+
+    btrfs -q subvolume create "$MNT/v"
+    random "$MNT/v/old" 4
+    for day in monday tuesday wednesday; do
+        random "$MNT/v/file" 2
+        random "$MNT/v/$day" 1
+        sync -f "$MNT"
+        btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/$day"
+        rm "$MNT/v/$day"
+    done
+    random "$MNT/v/file" 2
+    sync -f "$MNT"
+}
+
+subvolumes() {
+    run -0 --separate-stderr "$FASTPATH" --format json fiemap-shared --subvolumes "$@"
+    [ -z "$stderr" ] || fail "$stderr"
+}
+
+# expect_rows KEY MIB...
+expect_rows() {
+    local expected key=$1
+
+    shift
+    expected=$(printf '%s\n' "$@" | jq -sc "[.[] * $MIB]")
+    expect_json "[.total.arguments[].$key] | tojson" "$expected"
+}
+
+@test "a row for each subvolume" {
+    make_days
+    subvolumes "$MNT"/{monday,tuesday,wednesday}
+    expect_rows written_bytes 7 3 3
+    expect_rows freed_alone_bytes 3 3 3
+    expect_rows freed_with_above_bytes 3 6 9
+    expect_json .total.freed.freed_bytes $((9 * MIB))
+    expect_json .total.freed.kept_bytes $((4 * MIB))
+    expect_json '[.total.total_bytes, .total.arguments[0].extent_count, .total.set_shared_bytes] | tojson' '[null,null,null]'
+
+    # the order of the rows decides what is above, and not what was before
+    subvolumes "$MNT"/{v,wednesday,monday}
+    expect_rows written_bytes 2 3 7
+    expect_rows freed_alone_bytes 2 3 3
+    expect_rows freed_with_above_bytes 2 5 8
+    expect_json '[.total.arguments[].path] | tojson' "$(printf '%s\n' "$MNT"/{v,wednesday,monday} | jq -nRc '[inputs]')"
+
+    subvolumes "$MNT/tuesday"
+    expect_rows written_bytes 7
+    expect_rows freed_alone_bytes 3
+    # all of them: nothing is kept
+    subvolumes "$MNT"/{monday,tuesday,wednesday,v}
+    expect_rows freed_with_above_bytes 3 6 9 15
+    expect_json .total.freed.kept_bytes 0
+}
+
+@test "as a table, sorted" {
+    make_days
+    random "$MNT/v/late" 5
+    sync -f "$MNT"
+    btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/sunday"
+    rm "$MNT/v/late"
+    sync -f "$MNT"
+    run -0 "$FASTPATH" fiemap-shared --subvolumes --sort age "$MNT"/*day
+    diff - <(echo "$output") <<END
+   Written  Freed alone  With above Path
+   7.00MiB      3.00MiB     3.00MiB $MNT/monday
+   3.00MiB      3.00MiB     6.00MiB $MNT/tuesday
+   3.00MiB      3.00MiB     9.00MiB $MNT/wednesday
+   7.00MiB      5.00MiB    14.00MiB $MNT/sunday
+Freed: 14.00MiB of data
+Kept: 6.00MiB of data, still referenced elsewhere
+END
+    run -0 "$FASTPATH" fiemap-shared --subvolumes --sort freed --freed -s "$MNT"/*day
+    [[ ${lines[1]} = *" 5.00MiB     5.00MiB $MNT/sunday" ]] || fail "$output"
+    run -0 "$FASTPATH" --format openmetrics fiemap-shared --subvolumes "$MNT"/*day
+    expect_line "btrfs_fastpath_sharing_freed_bytes $((14 * MIB))"
+    refuse_line "btrfs_fastpath_sharing_(files|extents|bytes).*"
+}
+
+@test "what is cloned, preallocated, or only in a part of a file" {
+    make_days
+    cp --reflink=always "$MNT/monday/monday" "$MNT/v/clone"
+    cp --reflink=always "$MNT/tuesday/tuesday" "$MNT/other"
+    fallocate -l 1M "$MNT/v/preallocated"
+    dd if=/dev/urandom of="$MNT/v/old" bs=1M count=1 seek=1 conv=notrunc status=none
+    sync -f "$MNT"
+    subvolumes "$MNT"/{monday,tuesday,wednesday,v}
+    # of 4 MiB, one was overwritten: all of them stay
+    expect_rows written_bytes 7 3 3 4
+    expect_rows freed_alone_bytes 2 2 3 4
+    expect_rows freed_with_above_bytes 2 4 7 16
+}
+
+# written MIB... PATH...: as many of both
+written() {
+    local half=$(($# / 2))
+
+    subvolumes "${@:half+1}"
+    expect_rows written_bytes "${@:1:half}"
+}
+
+@test "what was written: writable subvolumes, and those that change later" {
+    make_days
+    # the last snapshot has the data, and not its idle origin
+    btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/sunday"
+    written 7 3 3 2 0 "$MNT"/{monday,tuesday,wednesday,sunday,v}
+    touch "$MNT/v/file"
+    sync -f "$MNT"
+    written 7 3 3 2 0 "$MNT"/{monday,tuesday,wednesday,sunday,v}
+    # deduplication changes a snapshot later
+    cp "$MNT/monday/monday" "$MNT/v/same"
+    sync -f "$MNT"
+    xfs_io -r -c "dedupe $MNT/v/same 0 0 1m" "$MNT/monday/monday" >/dev/null
+    sync -f "$MNT"
+    written 7 3 3 2 "$MNT"/{monday,tuesday,wednesday,sunday}
+    # two that go on from one
+    btrfs -q subvolume snapshot "$MNT/sunday" "$MNT/one"
+    btrfs -q subvolume snapshot "$MNT/sunday" "$MNT/two"
+    random "$MNT/one/new" 5
+    sync -f "$MNT"
+    touch "$MNT/two/file" && sync -f "$MNT"
+    touch "$MNT/one/file" && sync -f "$MNT"
+    written 6 5 0 "$MNT"/{sunday,one,two}
+    written 11 0 "$MNT"/{one,two}
+}
+
+@test "what was written to received snapshots, also after those between them were deleted" {
+    local parent=() day
+
+    make_days
+    mkdir "$MNT/backup"
+    for day in monday tuesday wednesday; do
+        btrfs -q send "${parent[@]}" "$MNT/$day" | btrfs -q receive "$MNT/backup"
+        parent=(-p "$MNT/$day")
+    done
+    sync -f "$MNT"
+    written 7 3 3 "$MNT/backup"/{monday,tuesday,wednesday}
+    btrfs -q subvolume delete "$MNT/backup/tuesday"
+    finish_deletions "$MNT"
+    written 7 3 "$MNT/backup"/{monday,wednesday}
+}
+
+@test "no file is mapped, and what snapshots have in common is read once" {
+    local trace=$BATS_TEST_TMPDIR/trace one all
+
+    command -v strace >/dev/null || skip "strace is not installed"
+    btrfs -q subvolume create "$MNT/v"
+    python3 - "$MNT" <<'END'
+import subprocess, sys
+for number in range(4000):
+    with open(f"{sys.argv[1]}/v/{number}", "wb") as file:
+        file.write(bytes(5000))
+for number in range(20):
+    with open(f"{sys.argv[1]}/v/{number}", "wb") as file:
+        file.write(bytes(6000))
+    subprocess.run(["btrfs", "-q", "subvolume", "snapshot", "-r", f"{sys.argv[1]}/v", f"{sys.argv[1]}/s{number:02}"], check=True)
+END
+    sync -f "$MNT"
+    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/s00" >/dev/null
+    one=$(grep -c TREE_SEARCH "$trace")
+    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s* >/dev/null
+    all=$(grep -c TREE_SEARCH "$trace")
+    run -1 grep FIEMAP "$trace"
+    # a few for each snapshot, where reading it would take dozens
+    [ "$one" -gt 40 ] || fail "$one"
+    [ "$all" -lt $((one + 20 * 10)) ] || fail "$one, $all"
+
+    # Ctrl-C while they are read
+    run -130 strace -f -e trace=ioctl -e inject=ioctl:signal=SIGINT:when=40 -o "$trace" "$FASTPATH" --format json fiemap-shared \
+        --subvolumes "$MNT"/s*
+    expect_json '[.total.interrupted, .total.freed, .total.arguments[0].written_bytes] | tojson' '[true,null,null]'
+    # one is deleted meanwhile: its tree cannot be searched any more
+    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s0[0-3] >/dev/null
+    run -1 strace -f -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$(($(grep -c 'ioctl(' "$trace") / 2))+" -o "$trace" \
+        "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s0[0-3]
+    refuse_line "ERROR: cannot find the references.*"
+}
+
+@test "what is no subvolume, and what cannot be combined" {
+    local option
+
+    make_days
+    mkdir "$MNT/v/folder"
+    run -1 --separate-stderr "$FASTPATH" --format json fiemap-shared --subvolumes "$MNT/monday" "$MNT/v/folder" "$MNT/v/old" "$MNT/none" /
+    for option in "not a subvolume: '$MNT/v/folder'" "not a subvolume: '$MNT/v/old'" "cannot access '$MNT/none': .*" "not a btrfs filesystem: '/'"; do
+        grep -qx -e "ERROR: $option" <<<"$stderr" || fail "$option: $stderr"
+    done
+    # what all of them free together is unknown then
+    expect_json '[.total.freed, .total.arguments[0].freed_alone_bytes] | tojson' '[null,null]'
+    for option in -r -x --disk -e --owners --depth=1 --groups --range=0:1 --sync --rewrite --fragments --files0-from=list; do
+        run -1 "$FASTPATH" fiemap-shared --subvolumes "$option" "$MNT/monday"
+        [[ $output = *"--subvolumes can only be combined with --freed, --summarize and --sort"* || $option = --files0-from=list ]] ||
+            fail "$option: $output"
+    done
+    run -1 "$FASTPATH" fiemap-shared --subvolumes --files0-from=list
+    [[ $output = *"--subvolumes can only be combined with --freed, --summarize and --sort"* ]]
+    run -1 as_nobody "$MNT/program" fiemap-shared --subvolumes "$MNT/monday"
+    expect_line "ERROR: --subvolumes requires CAP_SYS_ADMIN \(root\)"
+}
+
+@test "generated snapshots, row by row, to the byte" {
+    local seed directory
+
+    for seed in 1 2 ${FASTPATH_SEEDS:-}; do
+        directory=$BATS_TEST_TMPDIR/$seed
+        mkdir "$directory"
+        truncate -s 4G "$directory.image"
+        mkfs.btrfs -q "$directory.image" >/dev/null
+        mount -o loop,noatime "$directory.image" "$directory"
+        "$HERE/prove-subvolumes" "$FASTPATH" "$seed" "$directory" "$directory.image" || fail "seed $seed"
+        umount "$directory"
+    done
+}
