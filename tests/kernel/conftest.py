@@ -137,7 +137,7 @@ def pytest_generate_tests(metafunc):
         )
     else:
         metafunc.parametrize("base", chosen)
-    if metafunc.definition.get_closest_marker("bugs"):
+    if chosen and metafunc.definition.get_closest_marker("bugs"):
         metafunc.parametrize("variant", ["patched", "corrections"])
 
 
