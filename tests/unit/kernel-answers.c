@@ -71,7 +71,6 @@ static struct btrfs_ioctl_search_args_v2 batch_args_of(const struct batch_key *k
 			.max_objectid = key->max.objectid,
 			.min_offset = key->min.offset,
 			.max_offset = key->max.offset,
-			.min_transid = key->min_generation,
 			.max_transid = UINT64_MAX,
 			.min_type = key->min.type,
 			.max_type = key->max.type,
@@ -144,14 +143,30 @@ void expect_tree_search(const struct search_key *key, const struct tree_item *it
 	expect_search(&asked, buffer, write_items(buffer, items, count), count, error);
 }
 
+static void expect_items(const struct btrfs_ioctl_search_args_v2 *asked,
+			 const struct tree_item *items, uint32_t count, int error)
+{
+	CLEANUP_FREE char *buffer = malloc(SEARCH_ROOM);
+
+	assert_non_null(buffer);
+	expect_search(asked, buffer, write_items(buffer, items, count), count, error);
+}
+
 void expect_batch(const struct batch_key *key, const struct tree_item *items, uint32_t count,
 		  int error)
 {
 	const struct btrfs_ioctl_search_args_v2 asked = batch_args_of(key);
-	CLEANUP_FREE char *buffer = malloc(SEARCH_ROOM);
 
-	assert_non_null(buffer);
-	expect_search(&asked, buffer, write_items(buffer, items, count), count, error);
+	expect_items(&asked, items, count, error);
+}
+
+void expect_newer_batch(const struct batch_key *key, uint64_t min_generation,
+			const struct tree_item *items, uint32_t count)
+{
+	struct btrfs_ioctl_search_args_v2 asked = batch_args_of(key);
+
+	asked.key.min_transid = min_generation;
+	expect_items(&asked, items, count, 0);
 }
 
 void expect_oversize_batch(const struct batch_key *key, const struct tree_item *item)

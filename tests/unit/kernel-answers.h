@@ -47,14 +47,17 @@ struct batch_key {
 	struct tree_key max;
 	uint32_t most;
 	uint64_t room;
-	uint64_t min_generation;
 };
 
 /* BTRFS_IOC_TREE_SEARCH_V2 for a batch, answered with ITEMS; what they point to is copied. */
 void expect_batch(const struct batch_key *key, const struct tree_item *items, uint32_t count,
 		  int error);
 
-/* The same, answered with ITEM's header alone since it is too large for the room. */
+/* The same, without leaves that are older than MIN_GENERATION. */
+void expect_newer_batch(const struct batch_key *key, uint64_t min_generation,
+			const struct tree_item *items, uint32_t count);
+
+/* The same as expect_batch(), answered with ITEM's header alone since it is too large for the room. */
 void expect_oversize_batch(const struct batch_key *key, const struct tree_item *item);
 
 /* BTRFS_IOC_LOGICAL_INO_V2 with a buffer of SIZE bytes. */

@@ -167,14 +167,12 @@ static void test_newer_leaves_alone(void **state)
 	const struct btrfs_file_extent_item raw = extent_of(BTRFS_FILE_EXTENT_REG, MIB(8), KIB(512),
 							    KIB(100));
 	const struct tree_item item = item_of(&raw, sizeof(raw), BTRFS_EXTENT_DATA_KEY, 0, 9);
-	struct batch_key key = {
-		257, { 0 }, { UINT64_MAX, 255, UINT64_MAX }, UINT32_MAX, ROOM, .min_generation = 7,
-	};
+	struct batch_key key = { 257, { 0 }, { UINT64_MAX, 255, UINT64_MAX }, UINT32_MAX, ROOM };
 
 	(void)state;
-	expect_batch(&key, &item, 1, 0);
+	expect_newer_batch(&key, 7, &item, 1);
 	key.min = (struct tree_key){ INODE, BTRFS_EXTENT_DATA_KEY, 1 };
-	expect_batch(&key, NULL, 0, 0);
+	expect_newer_batch(&key, 7, NULL, 0);
 	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, 7, take_extent, &reader), 0);
 	assert_int_equal(extent_count, 1);
 	assert_int_equal(extents[0].leaf_generation, 9);
