@@ -134,6 +134,28 @@ int subvolume_creation_time(int fd, uint64_t *ret_time_ns)
 	return 0;
 }
 
+int subvolume_root_birth_of(int fd, uint64_t subvolid, uint64_t *ret_time_ns)
+{
+	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
+	struct btrfs_inode_item inode;
+	struct tree_item item;
+	int ret;
+
+	ret = tree_search_new(&search, fd, subvolid, BTRFS_FIRST_FREE_OBJECTID,
+			      BTRFS_INODE_ITEM_KEY, 0, 0);
+	if (ret == 0)
+		ret = tree_search_next(search, &item);
+	if (ret <= 0)
+		return ret < 0 ? ret : -ENOENT;
+	if (item.size < sizeof(inode))
+		return -EPROTO;
+	memcpy(&inode, item.data, sizeof(inode));
+	/* An invalid time may wrap: it is only compared. */
+	*ret_time_ns = le64toh(inode.otime.sec) * NANOSECONDS_PER_SECOND +
+		       le32toh(inode.otime.nsec);
+	return 0;
+}
+
 int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root)
 {
 	const size_t needed = offsetof(struct btrfs_root_item, flags) + sizeof(uint64_t);

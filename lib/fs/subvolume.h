@@ -62,6 +62,12 @@ int subvolume_is_read_only(int fd);
  */
 int subvolume_creation_time(int fd, uint64_t *ret_time_ns);
 
+/*
+ * When the root directory of subvolume SUBVOLID was created: a snapshot has that of its origin. It is 0 if the
+ * kernel did not record it. Errors as subvolume_last_snapshot(). Rests on struct btrfs_inode_item.
+ */
+int subvolume_root_birth_of(int fd, uint64_t subvolid, uint64_t *ret_time_ns);
+
 /* Look subvolume SUBVOLID up in the root tree. Errors as above. */
 int subvolume_root_of(int fd, uint64_t subvolid, struct subvolume_root *ret_root);
 

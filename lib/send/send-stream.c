@@ -289,8 +289,8 @@ static uint64_t command_position(const struct send_stream *stream)
 }
 
 /*
- * Looks for a magic from the begin of the incomplete command on, in the SIZE bytes at DATA, of which the
- * first one is at POSITION.
+ * A stream that begins again has its magic within a command. DATA has the SIZE bytes of the stream from
+ * POSITION on.
  */
 static void look_for_magic(struct send_stream *stream, const uint8_t *data, size_t size,
 			   uint64_t position)

@@ -77,6 +77,7 @@ static struct disk_extent disk_extent_of(const struct file_extent *extent, uint6
 		.generation = extent->generation,
 		.leaf_generation = extent->leaf_generation,
 		.inode = inode,
+		.offset = extent->offset,
 	};
 }
 

@@ -12,9 +12,10 @@ struct disk_extent {
 	uint64_t disk_bytes;
 	/* the transaction that wrote it, as a file has it */
 	uint64_t generation;
-	/* of a leaf that refers to it, and of the file to which the reference belongs */
+	/* of a leaf that refers to it, and the key of the item there: a file and the offset in it */
 	uint64_t leaf_generation;
 	uint64_t inode;
+	uint64_t offset;
 };
 
 /* Takes a data extent; the same one can come again. Returns 0, or a negative errno that ends the reading. */

@@ -33,16 +33,6 @@ struct reference {
 	uint32_t otherwise;
 };
 
-/* The arguments with the files that refer to something: the first and the last one. */
-struct holders {
-	uint32_t first;
-	uint32_t last;
-};
-
-#define NO_HOLDERS ((struct holders){ .first = UINT32_MAX })
-/* Something that is not in the set refers to it, too. */
-#define OTHER_HOLDER UINT32_MAX
-
 /* Some of the holders of a data extent. */
 struct held_extent {
 	/* its place among those of the set */
@@ -109,19 +99,6 @@ static const struct record_sort_ops reference_ops = {
 };
 
 /* -- who holds an extent -- */
-
-static void holders_add(struct holders *holders, struct holders more)
-{
-	if (more.first < holders->first)
-		holders->first = more.first;
-	if (more.last > holders->last)
-		holders->last = more.last;
-}
-
-static void holders_add_argument(struct holders *holders, uint32_t argument)
-{
-	holders_add(holders, (struct holders){ argument, argument });
-}
 
 static int compare_held(const void *a, const void *b)
 {
@@ -341,7 +318,7 @@ static int note_crowded(struct freed_search *search, const struct named_extent *
 	return 0;
 }
 
-/* Whether one of the references is in a subvolume of which the set has nothing. */
+/* Whether a subvolume without any file in the set refers to it. */
 static bool has_outside_reference(const struct freed_search *search,
 				  const struct named_extent *extent, const struct extent_ref *refs,
 				  size_t count)
@@ -370,6 +347,33 @@ static int judge_cut_list(struct freed_search *search, const struct named_extent
 	return 0;
 }
 
+/* Whether the references in whole subvolumes are all that there are. */
+static bool has_only_leaf_refs(struct freed_search *search, const struct named_extent *extent)
+{
+	struct extent_item item;
+
+	return extent->leaf_ref_count && !search->watch &&
+	       extent_lookup_find(search->lookup, extent->bytenr, &item) > 0 &&
+	       item.ref_count == extent->leaf_ref_count;
+}
+
+static int judge_whole(struct freed_search *search, const struct named_extent *extent,
+		       uint64_t index)
+{
+	const struct held_extent held = { index, extent->disk_bytes, extent->holders };
+	struct freed_space *space = &search->space;
+	int ret = count_kept(search, extent, false);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	space->digest += digest_add_number(
+		digest_add_number(digest_add_number(DIGEST_START, extent->leaf_ref_count),
+				  held.holders.first),
+		held.holders.last);
+	count_held(search, &held);
+	return 0;
+}
+
 static int judge_extent(struct freed_search *search, const struct named_extent *extent,
 			uint64_t index)
 {
@@ -384,6 +388,8 @@ static int judge_extent(struct freed_search *search, const struct named_extent *
 	/* What moves can be in a leaf that is about to be replaced. */
 	if (extent->is_held_outside && !search->watch)
 		return count_kept(search, extent, true) < 0 ? -EPROTO : 0;
+	if (has_only_leaf_refs(search, extent))
+		return judge_whole(search, extent, index);
 	ret = find_references(search, extent, &sole, &refs, &count, &complete);
 	if (ret == -ENOENT || (ret == 0 && extent_refs_have_moved(refs, count))) {
 		space->moved_count++;

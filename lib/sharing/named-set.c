@@ -13,7 +13,6 @@
 #include "fs/subvolume.h"
 #include "num/digest.h"
 #include "sharing/named-set.h"
-#include "sys/clock.h"
 
 #define MEMORY (16 * 1024 * 1024)
 
@@ -38,6 +37,10 @@ static bool merge_extents(void *record, const void *next)
 	extent->of_file |= same->of_file;
 	extent->is_in_set |= same->is_in_set;
 	extent->is_held_outside |= same->is_held_outside;
+	if (__builtin_add_overflow(extent->leaf_ref_count, same->leaf_ref_count,
+				   &extent->leaf_ref_count))
+		extent->leaf_ref_count = UINT32_MAX;
+	holders_add(&extent->holders, same->holders);
 	return true;
 }
 
@@ -261,6 +264,7 @@ static int add_extent(void *data, const struct disk_extent *extent)
 		.filesystem = addition->filesystem,
 		.of_file = 1,
 		.is_in_set = 1,
+		.holders = NO_HOLDERS,
 	};
 
 	pthread_mutex_lock(&addition->set->lock);
@@ -371,17 +375,6 @@ bool named_set_takes_directory(const struct named_set *set, const struct stat *s
 	return set->is_judged && status->st_ino == BTRFS_FIRST_FREE_OBJECTID;
 }
 
-static uint64_t birth_of(int fd)
-{
-	struct statx status;
-
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) < 0 ||
-	    !(status.stx_mask & STATX_BTIME))
-		return 0;
-	return (uint64_t)status.stx_btime.tv_sec * NANOSECONDS_PER_SECOND +
-	       status.stx_btime.tv_nsec;
-}
-
 int named_set_add_directory(struct named_set *set, int fd, const struct stat *status,
 			    uint32_t argument)
 {
@@ -394,7 +387,6 @@ int named_set_add_directory(struct named_set *set, int fd, const struct stat *st
 	pthread_mutex_lock(&set->lock);
 	if (!subvolume->whole)
 		subvolume->argument = argument;
-	subvolume->birth_ns = birth_of(fd);
 	subvolume->whole = true;
 	pthread_mutex_unlock(&set->lock);
 	return 0;

@@ -12,6 +12,7 @@
 #include "num/byte-range.h"
 #include "num/record-sort.h"
 #include "sharing/file-space.h"
+#include "sharing/holders.h"
 #include "sharing/snapshot-family.h"
 
 /*
@@ -39,10 +40,8 @@ struct named_subvolume {
 	uint32_t argument;
 	/* some of its files were added for an argument before that */
 	bool has_named_files;
-	/* when its root was created, which snapshots have from their origin; 0: unknown */
-	uint64_t birth_ns;
-	/* its tree, or what it does not have in common with another one that was read */
-	bool is_read;
+	/* among those of whole-list.h, from 1 on; 0: it is not whole, or not in the list yet */
+	size_t whole_number;
 };
 
 /* A data extent; the same for all that refer to it. */
@@ -55,6 +54,12 @@ struct named_extent {
 	/* something in the set refers to it, and a subvolume that is not in the set */
 	uint16_t is_in_set;
 	uint16_t is_held_outside;
+	/*
+	 * references in leaves that only whole subvolumes of the set have, each leaf once: there are at least so
+	 * many; and the arguments of these subvolumes
+	 */
+	uint32_t leaf_ref_count;
+	struct holders holders;
 };
 
 /* A name of an inode; without a parent and a hash the inode itself. */

@@ -50,19 +50,45 @@ const struct family_member *snapshot_families_at(const struct snapshot_families 
 /*
  * Each block of MEMBER's tree that is older than the returned generation is also in the tree of another
  * subvolume: of its origin, of a snapshot of it, or of an earlier snapshot of its origin, if that has not
- * been changed since. IS_LEFT_OUT says which ones do not count. Returns 0 if there is none.
+ * been changed since. IS_LEFT_OUT says which ones do not count. Returns 0 if there is none; else
+ * *RET_OTHER, unless RET_OTHER is NULL, is that one.
  */
 uint64_t snapshot_families_shared_before(const struct snapshot_families *families,
 					 const struct family_member *member,
 					 bool (*is_left_out)(const void *data, uint64_t subvolid),
-					 const void *data);
+					 const void *data, const struct family_member **ret_other);
 
 /*
  * Whether one of A and B is the origin of the other, or both are snapshots of one origin, which need not
- * exist any more. *RET_TRANSID is the last transaction of which both can have data.
+ * exist any more.
  */
-bool family_members_fork(const struct family_member *a, const struct family_member *b,
-			 uint64_t *ret_transid);
+bool family_members_are_near(const struct family_member *a, const struct family_member *b);
+
+/* When a subvolume and others began to differ. */
+struct snapshot_forks {
+	/*
+	 * by the index of a member: what was written after this transaction is in one of both only; 0 if
+	 * they are not known to be related
+	 */
+	uint64_t *transids;
+	/*
+	 * when the subvolume, or the first one of its origins that exists, was made from one that was
+	 * deleted; else 0
+	 */
+	uint64_t unknown_before;
+};
+
+/*
+ * Find the forks of MEMBER, one of FAMILIES, and all others, over any number of snapshots of snapshots.
+ * Returns 0 or -ENOMEM; the caller frees transids.
+ */
+int snapshot_families_find_forks(const struct snapshot_families *families,
+				 const struct family_member *member,
+				 struct snapshot_forks *ret_forks);
+
+/* Its index as for snapshot_families_at(). */
+size_t snapshot_families_index_of(const struct snapshot_families *families,
+				  const struct family_member *member);
 
 /*
  * Of the origin of MEMBER, its snapshots, and the other snapshots of its origin the one whose tree was last

@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
 #include "num/saturating.h"
+#include "sharing/whole-list.h"
 #include "sharing/whole-subvolumes.h"
 #include "sys/cleanup.h"
 
@@ -12,13 +16,6 @@
 #define EXTENTS_PER_PROGRESS 256
 /* Finding all references of an extent takes at least as long as reading so much of a tree. */
 #define TREE_BYTES_PER_LOOKUP (64 * 1024)
-
-/* A subvolume that is in the set as a whole. */
-struct whole_subvolume {
-	struct named_subvolume *named;
-	/* NULL if it was deleted meanwhile */
-	const struct family_member *member;
-};
 
 /* A data extent that was written to what an argument led to. */
 struct written_extent {
@@ -40,51 +37,11 @@ struct whole_search {
 	extents_progress_function *progress;
 	void *data;
 	struct space_reader *reader;
-	/* by file system, then in the order in which they were changed last */
-	struct whole_subvolume *list;
-	size_t count;
+	struct whole_list list;
 	struct outside_subvolume *outside;
 	size_t outside_count;
 	uint64_t read_count;
 };
-
-/* -- the order -- */
-
-static int compare_wholes(const void *a, const void *b)
-{
-	const struct whole_subvolume *x = a, *y = b;
-	int order = compare_numbers(x->named->filesystem, y->named->filesystem);
-
-	if (!order && x->member && y->member)
-		order = compare_numbers(x->member->generation, y->member->generation);
-	else if (!order)
-		order = compare_numbers(x->member != NULL, y->member != NULL);
-	return order ? order : compare_numbers(x->named->subvolid, y->named->subvolid);
-}
-
-static int list_wholes(struct whole_search *search)
-{
-	const struct named_set *set = search->set;
-
-	search->list = calloc(set->subvolume_count + 1, sizeof(*search->list));
-	if (!search->list)
-		return -ENOMEM;
-	for (size_t i = 0; i < set->subvolume_count; i++) {
-		struct named_subvolume *named = set->subvolumes[i];
-		const struct snapshot_families *families =
-			set->filesystems[named->filesystem].families;
-
-		if (named->whole)
-			search->list[search->count++] = (struct whole_subvolume){
-				.named = named,
-				.member = families ? snapshot_families_find(families,
-									    named->subvolid) :
-						     NULL,
-			};
-	}
-	qsort(search->list, search->count, sizeof(*search->list), compare_wholes);
-	return 0;
-}
 
 /* -- reading a tree -- */
 
@@ -92,36 +49,60 @@ struct whole_reading {
 	struct whole_search *search;
 	uint32_t filesystem;
 	/* NULL for a subvolume that is not in the set */
-	const struct named_subvolume *named;
+	const struct whole_subvolume *whole;
 	/* older leaves are also in a subvolume of the set that was read before: they are left out */
 	uint64_t min_generation;
 	/* older leaves are also in a subvolume that is not in the set */
 	uint64_t shared_before;
 	/* extents that are newer were written since the snapshot before it */
 	uint64_t written_after;
-	/* extents of which only a lookup can tell whether something else refers to them */
+	/* references in leaves that need not be in another subvolume: their extents may have to be looked up */
 	uint64_t unknown_count;
 };
+
+/*
+ * The references of a leaf count if only whole subvolumes of the set have it; once, where it is read first.
+ * What may be such a leaf, or the same one again, counts as none.
+ */
+static int count_leaf_ref(const struct whole_reading *reading, const struct disk_extent *extent,
+			  struct named_extent *named)
+{
+	const struct tree_key key = { extent->inode, BTRFS_EXTENT_DATA_KEY, extent->offset };
+	const struct whole_list *list = &reading->search->list;
+	const struct whole_subvolume *whole = reading->whole;
+
+	if (!list->chains || !whole || extent->leaf_generation <= whole->newest_outside)
+		return 0;
+	named->leaf_ref_count = extent->leaf_generation > whole->newest_before;
+	return snapshot_chains_find(list->chains, whole - list->wholes, key,
+				    extent->leaf_generation, &named->holders);
+}
 
 static int add_whole_extent(void *data, const struct disk_extent *extent)
 {
 	struct whole_reading *reading = data;
 	struct whole_search *search = reading->search;
-	const struct named_extent named = {
+	const struct whole_subvolume *whole = reading->whole;
+	struct named_extent named = {
 		.bytenr = extent->bytenr,
 		.disk_bytes = extent->disk_bytes,
 		.filesystem = reading->filesystem,
-		.is_in_set = reading->named != NULL,
+		.is_in_set = whole != NULL,
 		.is_held_outside = extent->leaf_generation < reading->shared_before,
+		.holders = NO_HOLDERS,
 	};
+	int ret;
 
 	reading->unknown_count += !named.is_held_outside;
+	ret = count_leaf_ref(reading, extent, &named);
+	if (ret < 0)
+		return ret;
 	record_sort_add(search->set->extents, &named);
-	if (search->set->written && reading->named && extent->generation > reading->written_after)
+	if (search->set->written && whole && extent->generation > reading->written_after)
 		record_sort_add(search->set->written, &(struct written_extent){
 							      .bytenr = extent->bytenr,
 							      .disk_bytes = extent->disk_bytes,
-							      .argument = reading->named->argument,
+							      .argument = whole->named->argument,
 							      .filesystem = reading->filesystem,
 						      });
 	if (++search->read_count % EXTENTS_PER_PROGRESS)
@@ -148,15 +129,6 @@ static bool has_subvolume(const void *data, uint64_t subvolid)
 	return named_set_find_subvolume(reading->search->set, reading->filesystem, subvolid);
 }
 
-static bool is_not_read(const void *data, uint64_t subvolid)
-{
-	const struct whole_reading *reading = data;
-	const struct named_subvolume *named =
-		named_set_find_subvolume(reading->search->set, reading->filesystem, subvolid);
-
-	return !named || !named->is_read;
-}
-
 /* In the order in which they were made; what can still be changed comes last. */
 static bool is_before(const struct family_member *a, const struct family_member *b)
 {
@@ -167,59 +139,62 @@ static bool is_before(const struct family_member *a, const struct family_member 
 	return order ? order < 0 : a->subvolid < b->subvolid;
 }
 
-/* The last transaction of which both have data, if they are of one family. */
-static bool find_fork(const struct whole_subvolume *previous, const struct whole_subvolume *whole,
-		      uint64_t *ret_transid)
+/* The transaction after which OTHER, made before, and WHOLE have nothing in common; 0 if they never had. */
+static uint64_t fork_of(const struct whole_subvolume *other, const struct whole_subvolume *whole,
+			const struct snapshot_families *families,
+			const struct snapshot_forks *forks)
 {
-	const struct family_member *before = previous->member, *member = whole->member;
+	const struct family_member *member = other->member;
+	uint64_t transid = forks->transids[snapshot_families_index_of(families, member)];
 
-	if (family_members_fork(before, member, ret_transid))
-		return true;
-	if (!whole->named->birth_ns || previous->named->birth_ns != whole->named->birth_ns)
-		return false;
+	if (transid || !forks->unknown_before || !whole->birth_ns ||
+	    other->birth_ns != whole->birth_ns)
+		return transid;
 	/* Those between them were deleted. Deduplication changes files later on. */
-	*ret_transid = before->ctransid < member->otransid ? before->ctransid : before->otransid;
-	return true;
+	return member->ctransid < forks->unknown_before ? member->ctransid : member->otransid;
 }
 
 /* Finds what was written since the one before it in the set. Older leaves have nothing of that. */
-static void read_all_written(struct whole_reading *reading, const struct whole_subvolume *whole)
+static int read_all_written(struct whole_reading *reading, const struct whole_subvolume *whole)
 {
 	const struct whole_search *search = reading->search;
-	const struct family_member *previous = NULL;
-	uint64_t first, transid;
+	const struct snapshot_families *families =
+		search->set->filesystems[reading->filesystem].families;
+	struct snapshot_forks forks;
+	uint64_t first;
+	int ret = snapshot_families_find_forks(families, whole->member, &forks);
 
-	for (size_t i = 0; i < search->count; i++) {
-		const struct whole_subvolume *other = &search->list[i];
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < search->list.count; i++) {
+		const struct whole_subvolume *other = &search->list.wholes[i];
+		uint64_t transid;
 
 		if (!other->member || other->named->filesystem != reading->filesystem ||
-		    !is_before(other->member, whole->member) ||
-		    (previous && is_before(other->member, previous)) ||
-		    !find_fork(other, whole, &transid))
+		    !is_before(other->member, whole->member))
 			continue;
-		previous = other->member;
-		reading->written_after = transid;
+		transid = fork_of(other, whole, families, &forks);
+		if (transid > reading->written_after)
+			reading->written_after = transid;
 	}
-	first = previous ? saturating_add(reading->written_after, 1) : 0;
+	free(forks.transids);
+	first = reading->written_after ? saturating_add(reading->written_after, 1) : 0;
 	if (reading->min_generation > first)
 		reading->min_generation = first;
+	return 0;
 }
 
-static void find_common_leaves(struct whole_reading *reading, const struct whole_subvolume *whole)
+static int find_common_leaves(struct whole_reading *reading, const struct whole_subvolume *whole)
 {
 	const struct family_member *member = whole->member;
 	struct whole_search *search = reading->search;
 	const struct named_filesystem *filesystem = &search->set->filesystems[reading->filesystem];
 
 	reading->shared_before = snapshot_families_shared_before(filesystem->families, member,
-								 has_subvolume, reading);
-	/* A relocation replaces a leaf in one tree after the other. */
-	if (!search->look || !steady_look_watch(search->look, filesystem->fsid))
-		reading->min_generation = snapshot_families_shared_before(filesystem->families,
-									  member, is_not_read,
-									  reading);
-	if (search->set->written)
-		read_all_written(reading, whole);
+								 has_subvolume, reading, NULL);
+	if (!are_leaves_moving(search->set, search->look, reading->filesystem))
+		reading->min_generation = whole->shared_before;
+	return search->set->written ? read_all_written(reading, whole) : 0;
 }
 
 /* Returns 1, 0 if it was noted before, or -ENOMEM. */
@@ -270,14 +245,12 @@ static int read_whole(struct whole_search *search, const struct whole_subvolume 
 	struct whole_reading reading = {
 		.search = search,
 		.filesystem = whole->named->filesystem,
-		.named = whole->named,
+		.whole = whole,
 	};
-	int ret;
+	int ret = whole->member ? find_common_leaves(&reading, whole) : 0;
 
-	if (whole->member)
-		find_common_leaves(&reading, whole);
-	ret = read_tree(&reading, whole->named->subvolid);
-	whole->named->is_read = ret == 0;
+	if (ret == 0)
+		ret = read_tree(&reading, whole->named->subvolid);
 	if (ret == 0 && whole->member)
 		ret = read_relative(&reading, whole->member);
 	return ret;
@@ -338,13 +311,13 @@ int whole_subvolumes_read(struct named_set *set, const struct steady_look *look,
 	if (ret == 0 && set->measures_written)
 		ret = record_sort_new(&set->written, &written_ops, MEMORY);
 	if (ret == 0)
-		ret = list_wholes(&search);
-	for (size_t i = 0; ret == 0 && i < search.count; i++)
-		ret = read_whole(&search, &search.list[i]);
+		ret = whole_list_make(&search.list, set, look);
+	for (size_t i = 0; ret == 0 && i < search.list.count; i++)
+		ret = read_whole(&search, &search.list.wholes[i]);
 	if (ret == 0)
 		ret = add_up_written(set);
 	space_reader_free(search.reader);
-	free(search.list);
+	whole_list_free(&search.list);
 	free(search.outside);
 	return ret;
 }

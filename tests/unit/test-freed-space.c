@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,42 +315,33 @@ static void add_subvolume(void)
 	set->subvolume_count = 1;
 }
 
-static void test_a_cut_list_leaves_it_open(void **state)
+/* Of all references to an extent of 100 bytes the kernel lists only these. */
+static void judge_cut_list(const struct extent_ref *refs, uint32_t count, uint64_t kept)
 {
-	const struct extent_ref ref = { 300, 0, SUBVOLID };
-	struct freed_space space;
-	char *failed_in;
-
-	(void)state;
 	add_subvolume();
 	add_extent(MIB(4), 100);
 	add_inode(300, 1);
-	expect_logical_ino(MIB(4), FIRST_SIZE, &ref, 1, LARGEST_SIZE, 5, 0);
-	expect_logical_ino(MIB(4), LARGEST_SIZE, &ref, 1, 24, 1, 0);
-	expect_no_profile();
-	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
-	assert_int_equal(space.freed_bytes, 0);
-	assert_int_equal(space.kept_bytes, 0);
-	assert_int_equal(space.incomplete_count, 1);
-	assert_int_equal(space.uncertain_bytes, 100);
+	expect_logical_ino(MIB(4), FIRST_SIZE, refs, count, LARGEST_SIZE, 5, 0);
+	expect_logical_ino(MIB(4), LARGEST_SIZE, refs, count, 24, 1, 0);
+	judge(100, 0, kept);
+	assert_int_equal(found.uncertain_bytes, 100 - kept);
+	assert_int_equal(found.incomplete_count, kept ? 0 : 1);
+}
+
+static void test_a_cut_list_leaves_it_open(void **state)
+{
+	const struct extent_ref ref = { 300, 0, SUBVOLID };
+
+	(void)state;
+	judge_cut_list(&ref, 1, 0);
 }
 
 static void test_a_cut_list_with_another_subvolume_keeps_it(void **state)
 {
 	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 300, 0, SUBVOLID + 1 } };
-	struct freed_space space;
-	char *failed_in;
 
 	(void)state;
-	add_subvolume();
-	add_extent(MIB(4), 100);
-	add_inode(300, 1);
-	expect_logical_ino(MIB(4), FIRST_SIZE, refs, 2, LARGEST_SIZE, 5, 0);
-	expect_logical_ino(MIB(4), LARGEST_SIZE, refs, 2, 24, 1, 0);
-	expect_no_profile();
-	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), 0);
-	assert_int_equal(space.kept_bytes, 100);
-	assert_int_equal(space.incomplete_count, 0);
+	judge_cut_list(refs, 2, 100);
 }
 
 static void test_what_a_leaf_outside_holds_is_not_looked_up(void **state)
@@ -362,6 +354,59 @@ static void test_what_a_leaf_outside_holds_is_not_looked_up(void **state)
 					      .is_held_outside = 1,
 				      });
 	judge(100, 0, 100);
+}
+
+/* In leaves that only whole subvolumes of the set have. */
+static void add_leaf_refs(uint64_t bytenr, uint32_t count, uint32_t argument)
+{
+	record_sort_add(set->extents, &(struct named_extent){
+					      .bytenr = bytenr,
+					      .disk_bytes = 100,
+					      .is_in_set = 1,
+					      .leaf_ref_count = count,
+					      .holders = { argument, argument },
+				      });
+}
+
+/* The item of the extent says that there are so many references. */
+static void expect_ref_count(uint64_t bytenr, uint64_t count)
+{
+	const struct btrfs_extent_item raw = {
+		.refs = htole64(count),
+		.flags = htole64(BTRFS_EXTENT_FLAG_DATA),
+	};
+	const struct tree_item item = {
+		bytenr, BTRFS_EXTENT_ITEM_KEY, 100, 60, &raw, sizeof(raw),
+	};
+	const struct batch_key key = {
+		BTRFS_EXTENT_TREE_OBJECTID,
+		{ bytenr, BTRFS_EXTENT_ITEM_KEY, 0 },
+		{ UINT64_MAX, UINT8_MAX, UINT64_MAX },
+		1,
+		16 * 1024,
+	};
+
+	expect_batch(&key, &item, 1, 0);
+}
+
+static void test_leaves_that_have_all_references(void **state)
+{
+	(void)state;
+	add_leaf_refs(MIB(4), 1, 0);
+	add_leaf_refs(MIB(4), 2, 0);
+	expect_ref_count(MIB(4), 3);
+	judge(0, 100, 0);
+}
+
+static void test_leaves_that_do_not_have_all_references(void **state)
+{
+	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 300, 0, SUBVOLID + 1 } };
+
+	(void)state;
+	add_leaf_refs(MIB(4), 2, 0);
+	expect_ref_count(MIB(4), 3);
+	expect_refs(MIB(4), refs, 2);
+	judge(0, 0, 100);
 }
 
 static void test_without_judgement_nothing_is_looked_up(void **state)
@@ -486,6 +531,8 @@ int main(void)
 		SET_TEST(test_a_cut_list_leaves_it_open),
 		SET_TEST(test_a_cut_list_with_another_subvolume_keeps_it),
 		SET_TEST(test_what_a_leaf_outside_holds_is_not_looked_up),
+		SET_TEST(test_leaves_that_have_all_references),
+		SET_TEST(test_leaves_that_do_not_have_all_references),
 		SET_TEST(test_without_judgement_nothing_is_looked_up),
 		SET_TEST(test_arguments),
 		SET_TEST(test_failures),

@@ -3,6 +3,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <btrfs/ioctl.h>
@@ -106,7 +107,7 @@ static const struct relative relatives[] = {
 	{ 306, 'x', 0, 15, 15 },
 };
 
-static void expect_relatives(void)
+static void expect_relatives_of(const struct relative made_relatives[ARRAY_SIZE(relatives)])
 {
 	const struct tree_key last = { LAST_ID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
 	struct tree_key next = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
@@ -114,7 +115,7 @@ static void expect_relatives(void)
 	struct tree_item items[ARRAY_SIZE(relatives)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(relatives); i++) {
-		const struct relative *made = &relatives[i];
+		const struct relative *made = &made_relatives[i];
 
 		raw[i].refs = htole32(1);
 		raw[i].generation = htole64(made->generation);
@@ -129,7 +130,8 @@ static void expect_relatives(void)
 	}
 	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, next, last, UINT32_MAX, ROOM },
 		     items, ARRAY_SIZE(relatives), 0);
-	next = (struct tree_key){ relatives[ARRAY_SIZE(relatives) - 1].id, BTRFS_ROOT_ITEM_KEY, 1 };
+	next = (struct tree_key){ made_relatives[ARRAY_SIZE(relatives) - 1].id, BTRFS_ROOT_ITEM_KEY,
+				  1 };
 	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, next, last, UINT32_MAX, ROOM },
 		     NULL, 0, 0);
 }
@@ -144,16 +146,19 @@ static bool is_in(const void *data, uint64_t subvolid)
 
 #define SHARED_BEFORE(id, ...)                                                                 \
 	snapshot_families_shared_before(families, snapshot_families_find(families, id), is_in, \
-					(const uint64_t[]){ __VA_ARGS__, 0 })
+					(const uint64_t[]){ __VA_ARGS__, 0 }, &other)
 
 static void test_what_is_shared_with_others(void **state)
 {
+	const struct family_member *other = NULL;
+
 	(void)state;
-	expect_relatives();
+	expect_relatives_of(relatives);
 	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
 	/* the origin: with its last snapshot, but not with one that was changed */
 	assert_int_equal(SHARED_BEFORE(300, 300), 40);
 	assert_int_equal(SHARED_BEFORE(300, 300, 303, 304), 20);
+	assert_int_equal(other->subvolid, 301);
 	assert_int_equal(SHARED_BEFORE(300, 300, 301, 303, 304), 0);
 	/* a snapshot: with an earlier one, and not with a later one */
 	assert_int_equal(SHARED_BEFORE(301, 301), 0);
@@ -169,6 +174,51 @@ static void test_what_is_shared_with_others(void **state)
 	assert_int_equal(SHARED_BEFORE(306, 306), 0);
 }
 
+static void assert_forks(uint64_t id, const uint64_t *transids, uint64_t unknown_before)
+{
+	struct snapshot_forks forks;
+
+	assert_int_equal(snapshot_families_find_forks(families,
+						      snapshot_families_find(families, id), &forks),
+			 0);
+	for (size_t i = 0; i < ARRAY_SIZE(relatives); i++)
+		if (relatives[i].id != id)
+			assert_int_equal(forks.transids[i], transids[i]);
+	assert_int_equal(forks.unknown_before, unknown_before);
+	free(forks.transids);
+}
+
+static void test_forks(void **state)
+{
+	(void)state;
+	expect_relatives_of(relatives);
+	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
+	assert_forks(300, (const uint64_t[]){ 0, 20, 30, 40, 40, 40, 0 }, 0);
+	assert_forks(301, (const uint64_t[]){ 20, 0, 20, 20, 20, 20, 0 }, 0);
+	/* a snapshot of a snapshot */
+	assert_forks(305, (const uint64_t[]){ 40, 20, 30, 50, 40, 0, 0 }, 0);
+	assert_forks(306, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0 }, 0);
+}
+
+/* Of two that were deleted; and a loop, which no kernel makes. */
+static void test_forks_of_those_whose_origin_was_deleted(void **state)
+{
+	static const struct relative orphans[] = {
+		{ 300, 'a', 'g', 20, 20 }, { 301, 'b', 'g', 30, 30 }, { 302, 'c', 'b', 40, 40 },
+		{ 303, 'd', 'h', 25, 25 }, { 304, 'l', 'm', 50, 50 }, { 305, 'm', 'l', 60, 60 },
+		{ 306, 'n', 'n', 70, 70 },
+	};
+
+	(void)state;
+	expect_relatives_of(orphans);
+	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
+	assert_forks(300, (const uint64_t[]){ 0, 20, 20, 0, 0, 0, 0 }, 20);
+	assert_forks(302, (const uint64_t[]){ 20, 40, 0, 0, 0, 0, 0 }, 30);
+	assert_forks(303, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0 }, 25);
+	assert_forks(305, (const uint64_t[]){ 0, 0, 0, 0, 60, 0, 0 }, 0);
+	assert_forks(306, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0 }, 0);
+}
+
 #define FAMILY_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void)
@@ -178,6 +228,9 @@ int main(void)
 		MOCKED_TEST(test_an_item_that_is_too_short),
 		cmocka_unit_test_setup_teardown(test_what_is_shared_with_others, ioctl_mock_setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_forks, ioctl_mock_setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forks_of_those_whose_origin_was_deleted,
+						ioctl_mock_setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "config.h"
+
+#include <errno.h>
+
+#include <btrfs/ioctl.h>
+#include <btrfs/ctree.h>
+
+#include "kernel-answers.h"
+#include "sharing/snapshot-chains.h"
+#include "test.h"
+
+#define ROOM 128
+#define FIRST_ID 300
+#define GENERATION 10
+
+/* Eight snapshots, made in transactions 20, 21, …, each with the leaves of the one before it. */
+#define SNAPSHOT_COUNT 8
+#define MADE 20
+
+static const struct tree_key key = { 257, BTRFS_EXTENT_DATA_KEY, 4096 };
+
+static struct snapshot_chains *chains;
+
+static void add(uint64_t subvolid, uint32_t argument, uint64_t shared_before, size_t base)
+{
+	const struct chained_subvolume subvolume = { MOCK_FD, subvolid, argument, shared_before,
+						     base };
+
+	assert_int_equal(snapshot_chains_add(chains, &subvolume), 0);
+}
+
+static int setup(void **state)
+{
+	if (ioctl_mock_setup(state) || snapshot_chains_new(&chains))
+		return -1;
+	add(FIRST_ID, 0, 0, 0);
+	for (size_t i = 1; i < SNAPSHOT_COUNT; i++)
+		add(FIRST_ID + i, i, MADE + i - 1, i - 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	snapshot_chains_free(chains);
+	return ioctl_mock_teardown(state);
+}
+
+/* Subvolume SUBVOLID has the item in a leaf of GENERATION; 0: it does not have it. */
+static void expect_leaf(uint64_t subvolid, uint64_t generation)
+{
+	const struct tree_item item = { key.objectid, key.type, key.offset, generation, "", 0 };
+
+	expect_batch(&(struct batch_key){ subvolid, key, key, 1, ROOM }, &item, generation ? 1 : 0,
+		     0);
+}
+
+static void assert_holders(size_t number, uint64_t generation, uint32_t first, uint32_t last)
+{
+	struct holders holders = NO_HOLDERS;
+
+	assert_int_equal(snapshot_chains_find(chains, number, key, generation, &holders), 0);
+	assert_int_equal(holders.first, first);
+	assert_int_equal(holders.last, last);
+}
+
+static void test_a_leaf_that_the_last_one_has(void **state)
+{
+	(void)state;
+	expect_leaf(FIRST_ID + 7, GENERATION);
+	assert_holders(2, GENERATION, 2, 7);
+}
+
+static void test_a_leaf_that_went(void **state)
+{
+	(void)state;
+	expect_leaf(FIRST_ID + 7, 25);
+	expect_leaf(FIRST_ID + 1, GENERATION);
+	expect_leaf(FIRST_ID + 4, GENERATION);
+	expect_leaf(FIRST_ID + 5, 0);
+	assert_holders(0, GENERATION, 0, 4);
+	/* its next item */
+	expect_leaf(FIRST_ID + 7, 25);
+	expect_leaf(FIRST_ID + 4, GENERATION);
+	expect_leaf(FIRST_ID + 5, 0);
+	assert_holders(0, GENERATION, 0, 4);
+}
+
+/* Written in the transaction of the snapshot, it may have been written again after that. */
+static void test_a_leaf_as_old_as_the_snapshot(void **state)
+{
+	(void)state;
+	assert_holders(2, MADE + 2, 2, 2);
+}
+
+static void test_a_branch(void **state)
+{
+	(void)state;
+	/* of the third, and one that goes on from it; and one of the sixth */
+	add(400, 20, 30, 2);
+	add(401, 21, 31, 8);
+	add(500, 30, 30, 5);
+
+	expect_leaf(FIRST_ID + 7, 0);
+	expect_leaf(FIRST_ID + 4, 0);
+	expect_leaf(FIRST_ID + 2, GENERATION);
+	expect_leaf(FIRST_ID + 3, 0);
+	expect_leaf(400, GENERATION);
+	expect_leaf(401, GENERATION);
+	assert_holders(1, GENERATION, 1, 21);
+
+	expect_leaf(FIRST_ID + 7, GENERATION);
+	expect_leaf(500, 40);
+	assert_holders(3, GENERATION, 3, 7);
+}
+
+/* The search before is not taken for this one. */
+static void test_branches_are_searched_anew(void **state)
+{
+	(void)state;
+	add(400, 20, 30, 2);
+	add(401, 21, 31, 8);
+	add(402, 22, 31, 8);
+	expect_leaf(FIRST_ID + 7, GENERATION);
+	expect_leaf(400, GENERATION);
+	expect_leaf(401, GENERATION);
+	expect_leaf(402, GENERATION);
+	assert_holders(2, GENERATION, 2, 22);
+
+	expect_leaf(FIRST_ID + 7, GENERATION);
+	expect_leaf(400, 40);
+	assert_holders(2, GENERATION, 2, 7);
+}
+
+/* A chain would end too early at one that has less in common with it. */
+static void test_one_that_has_less_in_common(void **state)
+{
+	(void)state;
+	add(600, 40, 15, 7);
+	expect_leaf(FIRST_ID + 7, 16);
+	assert_holders(0, 16, 0, 7);
+}
+
+static void test_one_that_was_deleted(void **state)
+{
+	struct holders holders = NO_HOLDERS;
+
+	(void)state;
+	expect_batch(&(struct batch_key){ FIRST_ID + 7, key, key, 1, ROOM }, NULL, 0, ENOENT);
+	assert_int_equal(snapshot_chains_find(chains, 0, key, GENERATION, &holders), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_leaf_that_the_last_one_has, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_leaf_that_went, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_leaf_as_old_as_the_snapshot, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_a_branch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_branches_are_searched_anew, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_that_has_less_in_common, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_one_that_was_deleted, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
