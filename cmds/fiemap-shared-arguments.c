@@ -26,8 +26,9 @@ int fiemap_shared_argument_sums_new(const struct sharing_options *arguments,
 
 struct sorted_path {
 	char *path;
-	/* the lower comes first, of equal ones the first path */
+	/* the lower comes first, of equal ones the first path, after all that are not writable */
 	uint64_t rank;
+	bool is_writable;
 	size_t index;
 };
 
@@ -35,6 +36,8 @@ static int compare_ranks(const void *a, const void *b)
 {
 	const struct sorted_path *x = a, *y = b;
 
+	if (x->is_writable != y->is_writable)
+		return x->is_writable ? 1 : -1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
 	return (x->index > y->index) - (x->index < y->index);
@@ -58,6 +61,14 @@ static uint64_t birth_of(const char *path)
 		return UINT64_MAX;
 	return (uint64_t)status.stx_btime.tv_sec * NANOSECONDS_PER_SECOND +
 	       status.stx_btime.tv_nsec;
+}
+
+/* What is still in use was often created before its snapshots, but is not the first one to delete. */
+static bool is_writable(const char *path)
+{
+	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+
+	return fd >= 0 && subvolume_is_read_only(fd) == 0;
 }
 
 static struct sorted_path *list_paths(const struct file_options *files)
@@ -102,8 +113,10 @@ int fiemap_shared_sort_arguments(const struct sharing_options *arguments)
 		sort(files, list, compare_paths);
 		return 0;
 	}
-	for (int i = 0; i < files->path_count; i++)
+	for (int i = 0; i < files->path_count; i++) {
 		list[i].rank = birth_of(list[i].path);
+		list[i].is_writable = arguments->subvolumes && is_writable(list[i].path);
+	}
 	sort(files, list, compare_ranks);
 	return 0;
 }

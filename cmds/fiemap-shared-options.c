@@ -132,11 +132,13 @@ static error_t check_sharing_options(struct sharing_options *arguments)
 	const struct sharing_options *a = arguments;
 	bool sorts = a->sort.key, summarize = a->summarize;
 	bool by_age = fiemap_shared_sorts_by(a, SORT_AGE),
-	     by_freed = fiemap_shared_sorts_by(a, SORT_FREED);
+	     by_freed = fiemap_shared_sorts_by(a, SORT_FREED),
+	     sorts_files = sorts && !by_age && !by_freed && !fiemap_shared_sorts_by(a, SORT_PATH);
 	enum sharing_mode mode = mode_of(a);
 	const struct option_rule rules[] = {
-		{ a->subvolumes && asks_for_files(a),
+		{ a->subvolumes && (asks_for_files(a) || a->sort.top),
 		  "--subvolumes can only be combined with --freed, --summarize and --sort" },
+		{ a->subvolumes && sorts_files, "--subvolumes sorts only by age, freed or path" },
 		{ a->only && !a->extents && !a->owners && !a->why,
 		  "--only requires --extents, --owners or --why" },
 		{ a->global->metrics && mode != MODE_ROWS && mode != MODE_SUBVOLUMES,
@@ -144,9 +146,7 @@ static error_t check_sharing_options(struct sharing_options *arguments)
 		{ summarize && (a->extents || a->why || a->timing || a->map),
 		  "--summarize cannot be combined with a report on each file" },
 		{ sorts && summarize && a->sort.top, "--top cannot be combined with --summarize" },
-		{ sorts && summarize && !by_age && !by_freed &&
-			  !fiemap_shared_sorts_by(a, SORT_PATH),
-		  "--summarize sorts only by age, freed or path" },
+		{ summarize && sorts_files, "--summarize sorts only by age, freed or path" },
 		{ sorts && summarize && a->files.files0_from,
 		  "--sort and --summarize require paths as arguments" },
 		{ a->ignore_snapshots && mode != MODE_ROWS,

@@ -7,39 +7,10 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 load environment.bash
+load freed.bash
 
 HERE=$BATS_TEST_DIRNAME
 MIB=1048576
-
-setup_file() {
-    mount_btrfs 2G noatime
-    put_program_for_nobody
-}
-
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
-teardown() {
-    local place
-
-    while read -r place; do
-        umount "$place"
-    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" | tac)
-    find "$MNT" -mindepth 1 -maxdepth 1 ! -name program -exec rm -rf {} +
-    settle "$MNT"
-}
-
-# random FILE MIB [SEEK-MIB]
-random() {
-    dd if=/dev/urandom of="$1" bs=1M count="$2" seek="${3:-0}" conv=notrunc status=none
-}
-
-settle() {
-    finish_deletions "$1"
-    btrfs filesystem sync "$1"
-}
 
 # used DIRECTORY Data|Metadata
 used() {

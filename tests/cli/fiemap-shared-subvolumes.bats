@@ -7,30 +7,10 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 load environment.bash
+load freed.bash
 
 HERE=$BATS_TEST_DIRNAME
 MIB=1048576
-
-setup_file() {
-    mount_btrfs 2G noatime
-    put_program_for_nobody
-}
-
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
-teardown() {
-    find "$MNT" -mindepth 1 -maxdepth 2 -inum 256 -exec btrfs -q subvolume delete {} +
-    find "$MNT" -mindepth 1 -maxdepth 1 ! -name program -exec rm -rf {} +
-    finish_deletions "$MNT"
-}
-
-# random FILE MIB
-random() {
-    dd if=/dev/urandom of="$1" bs=1M count="$2" conv=notrunc status=none
-}
 
 # make_days: a subvolume v with 4 MiB that stay, and its snapshots. Each has 2 MiB that are overwritten, and 1 of its own
 make_days() {
@@ -106,6 +86,9 @@ expect_rows() {
 Freed: 14.00MiB of data
 Kept: 6.00MiB of data, still referenced elsewhere
 END
+    # what is in use comes last, although it is the oldest
+    run -0 "$FASTPATH" fiemap-shared --subvolumes --sort age "$MNT"/{v,monday}
+    [[ ${lines[2]} = *" $MNT/v" ]] || fail "$output"
     run -0 "$FASTPATH" fiemap-shared --subvolumes --sort freed --freed -s "$MNT"/*day
     [[ ${lines[1]} = *" 5.00MiB     5.00MiB $MNT/sunday" ]] || fail "$output"
     run -0 "$FASTPATH" --format openmetrics fiemap-shared --subvolumes "$MNT"/*day
@@ -160,6 +143,55 @@ written() {
     written 11 0 "$MNT"/{one,two}
 }
 
+# snapshot SOURCE NAME [-r]
+snapshot() {
+    sync -f "$MNT"
+    btrfs -q subvolume snapshot "${@:3}" "$MNT/$1" "$MNT/$2"
+    sync -f "$MNT"
+}
+
+@test "what was written: since the one that has most in common" {
+    btrfs -q subvolume create "$MNT/a"
+    random "$MNT/a/f" 1
+    snapshot a s1 -r
+    # a rollback, beside which the old one goes on
+    snapshot s1 w
+    random "$MNT/a/g" 4
+    snapshot a s2 -r
+    # a copy of an older one
+    snapshot s1 copy -r
+    random "$MNT/w/new" 8
+    snapshot w ws -r
+    random "$MNT/a/h" 2
+    snapshot a s3 -r
+    written 1 4 "$MNT"/{s1,s2}
+    written 1 4 0 8 2 "$MNT"/{s1,s2,copy,ws,s3}
+    written 1 8 2 4 "$MNT"/{s1,ws,s3,s2}
+    written 1 8 6 "$MNT"/{s1,ws,s3}
+    written 1 4 8 "$MNT"/{s1,s2,w}
+    written 5 8 "$MNT"/{s2,w}
+    written 1 4 8 0 2 "$MNT"/{s1,s2,ws,w,a}
+}
+
+@test "what was written: subvolumes that were created at the same time are not related" {
+    local try
+
+    for try in {1..200}; do
+        btrfs -q subvolume create "$MNT/a"
+        btrfs -q subvolume create "$MNT/b"
+        [ "$(stat -c %w "$MNT/a")" != "$(stat -c %w "$MNT/b")" ] || break
+        btrfs -q subvolume delete "$MNT/a" "$MNT/b"
+        [ "$try" -lt 200 ] || skip "the clock is too fine"
+    done
+    random "$MNT/a/f" 4
+    random "$MNT/b/f" 8
+    snapshot b b1 -r
+    random "$MNT/a/g" 4
+    snapshot a a1 -r
+    written 0 8 0 8 "$MNT"/{a,b1,b,a1}
+    written 8 8 "$MNT"/{b1,a1}
+}
+
 @test "what was written to received snapshots, also after those between them were deleted" {
     local parent=() day
 
@@ -200,6 +232,11 @@ END
     # a few for each snapshot, where reading it would take dozens
     [ "$one" -gt 40 ] || fail "$one"
     [ "$all" -lt $((one + 20 * 10)) ] || fail "$one, $all"
+    # what nothing else has is not looked up extent by extent
+    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/v" "$MNT"/s* >"$BATS_TEST_TMPDIR/rows"
+    grep -qx "Kept: 0.00B .*" "$BATS_TEST_TMPDIR/rows" || fail "$(<"$BATS_TEST_TMPDIR/rows")"
+    all=$(grep -c LOGICAL_INO "$trace" || :)
+    [ "$all" -lt 100 ] || fail "$all lookups"
 
     # Ctrl-C while they are read
     run -130 strace -f -e trace=ioctl -e inject=ioctl:signal=SIGINT:when=40 -o "$trace" "$FASTPATH" --format json fiemap-shared \
@@ -210,6 +247,30 @@ END
     run -1 strace -f -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$(($(grep -c 'ioctl(' "$trace") / 2))+" -o "$trace" \
         "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s0[0-3]
     refuse_line "ERROR: cannot find the references.*"
+}
+
+@test "a leaf that two have counts once, and one that another subvolume has does not count" {
+    btrfs -q subvolume create "$MNT/v"
+    btrfs -q subvolume create "$MNT/outside"
+    random "$MNT/v/file" 2
+    for number in {1..3000}; do echo >"$MNT/v/small-$number"; done
+    # leaves that are written in the transaction of the snapshot
+    btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/monday"
+    subvolumes "$MNT"/{v,monday}
+    expect_rows freed_with_above_bytes 0 2
+    cp --reflink=always "$MNT/v/file" "$MNT/outside/file"
+    sync -f "$MNT"
+    subvolumes "$MNT"/{v,monday}
+    expect_rows freed_with_above_bytes 0 0
+    rm "$MNT/outside/file"
+
+    # a snapshot that was changed, but not in the leaf of the file
+    btrfs -q subvolume snapshot "$MNT/v" "$MNT/tuesday"
+    echo >"$MNT/tuesday/small-3000"
+    sync -f "$MNT"
+    subvolumes "$MNT"/{v,monday}
+    expect_rows freed_with_above_bytes 0 0
+    expect_json .total.freed.kept_bytes $((2 * MIB))
 }
 
 @test "what is no subvolume, and what cannot be combined" {
@@ -230,6 +291,12 @@ END
     done
     run -1 "$FASTPATH" fiemap-shared --subvolumes --files0-from=list
     [[ $output = *"--subvolumes can only be combined with --freed, --summarize and --sort"* ]]
+    run -1 "$FASTPATH" fiemap-shared --subvolumes --top 3 "$MNT/monday"
+    [[ $output = *"--subvolumes can only be combined with "* ]]
+    run -1 "$FASTPATH" fiemap-shared --subvolumes --sort total "$MNT/monday"
+    [[ $output = *"--subvolumes sorts only by age, freed or path"* ]]
+    run -0 --separate-stderr "$FASTPATH" fiemap-shared --subvolumes "$MNT"
+    [ "$stderr" = "WARNING: '$MNT' is the top level of a file system, which cannot be deleted" ]
     run -1 as_nobody "$MNT/program" fiemap-shared --subvolumes "$MNT/monday"
     expect_line "ERROR: --subvolumes requires CAP_SYS_ADMIN \(root\)"
 }
