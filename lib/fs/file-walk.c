@@ -27,6 +27,7 @@ struct file_place {
 	int fd;
 	/* of a directory, which owns FD then */
 	DIR *stream;
+	ino_t inode;
 	/* a directory that nobody but root and the caller can change */
 	bool is_trusted;
 };
@@ -227,6 +228,7 @@ static struct file_place *directory_place_new(int fd, const struct stat *status)
 		place_release(place);
 		return NULL;
 	}
+	place->inode = status->st_ino;
 	place->is_trusted = directory_is_trusted(status);
 	fcntl(fd, F_SETFL, O_NOATIME);
 	return place;
@@ -270,10 +272,10 @@ static void close_distant_level(struct file_walk *walk)
 	if (!level->directory)
 		return;
 	level->position = telldir(level->directory->stream);
-	place_release(level->directory);
-	level->directory = NULL;
 	readahead_directory_free(level->ahead);
 	level->ahead = NULL;
+	place_release(level->directory);
+	level->directory = NULL;
 }
 
 /*
@@ -877,18 +879,15 @@ static int parent_of_named(const char *path, const struct stat *status, ino_t *r
 int found_file_parent(const struct found_file *file, const struct stat *file_status,
 		      ino_t *ret_parent, char **ret_name)
 {
-	struct stat status;
 	char *name;
 
 	if (file->named)
 		return parent_of_named(file->name, file_status, ret_parent, ret_name);
-	if (fstat(file->place->fd, &status))
-		return -errno;
 	name = strdup(file->name);
 	if (!name)
 		return -ENOMEM;
 
-	*ret_parent = status.st_ino;
+	*ret_parent = file->place->inode;
 	*ret_name = name;
 	return 0;
 }

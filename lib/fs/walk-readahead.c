@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,9 @@
 #define ENTRIES_AHEAD 4096
 /* A leaf of 16 KiB has the items of 40 to 80 files. */
 #define INODES_PER_READ 32
+/* After so many reads in a row that did not wait, the rest is probably in memory, too: only some are tried. */
+#define READS_IN_MEMORY 64
+#define ENTRIES_PER_TRY 16
 
 /* An open directory, which the walk and what waits in the queue share. */
 struct shared_stream {
@@ -49,10 +53,17 @@ struct walk_readahead {
 	unsigned long taken;
 	unsigned long added;
 	atomic_bool closing;
+	/* in a row */
+	atomic_uint reads_without_wait;
+	/* of the walk's thread */
+	unsigned int entries_in_memory;
 };
 
 struct readahead_directory {
 	struct walk_readahead *readahead;
+	int fd;
+	dev_t device;
+	/* NULL as long as nothing has to be read */
 	struct shared_stream *shared;
 	/* entries that the walk has read, and that were looked at here */
 	uint64_t walked;
@@ -106,6 +117,11 @@ static void readahead_release(struct walk_readahead *readahead)
 	free(readahead);
 }
 
+static bool is_in_memory(const struct walk_readahead *readahead)
+{
+	return readahead->reads_without_wait >= READS_IN_MEMORY;
+}
+
 /* -- on the threads -- */
 
 static void read_inode(int directory, const char *name)
@@ -156,16 +172,31 @@ static bool take_task(struct walk_readahead *readahead, struct task *ret_task)
 	return is_open;
 }
 
+/* How often this thread has waited: for a disk, or for a lock, after which it reads ahead for no reason. */
+static long waits_of_thread(void)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
 static void *thread_main(void *data)
 {
 	struct walk_readahead *readahead = data;
 	struct task task;
 
 	while (take_task(readahead, &task)) {
+		long waits = waits_of_thread();
+
 		if (task.type == DT_DIR)
 			read_directory(readahead, &task);
 		else
 			read_inode(dirfd(task.parent->stream), task.name);
+		if (waits_of_thread() != waits)
+			readahead->reads_without_wait = 0;
+		else if (!is_in_memory(readahead))
+			readahead->reads_without_wait++;
 		stream_release(task.parent);
 	}
 	readahead_release(readahead);
@@ -256,20 +287,42 @@ struct readahead_directory *readahead_directory_new(struct walk_readahead *reada
 	if (!directory)
 		return NULL;
 	directory->readahead = readahead;
+	directory->fd = fd;
+	directory->device = device;
 	directory->is_topmost = is_topmost;
-	directory->shared = stream_new(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), device);
-	if (directory->shared)
-		return directory;
-	free(directory);
-	return NULL;
+	return directory;
 }
 
 void readahead_directory_free(struct readahead_directory *directory)
 {
 	if (!directory)
 		return;
-	stream_release(directory->shared);
+	if (directory->shared)
+		stream_release(directory->shared);
 	free(directory);
+}
+
+/* Returns false if there is nothing to read in it. */
+static bool open_directory(struct readahead_directory *directory)
+{
+	if (!directory->shared && !directory->at_end)
+		directory->shared =
+			stream_new(openat(directory->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+				   directory->device);
+	directory->at_end = directory->at_end || !directory->shared;
+	return !directory->at_end;
+}
+
+/* Where nothing waits for a disk, reading ahead costs more than it gains. */
+static bool is_left_out(struct walk_readahead *readahead)
+{
+	return is_in_memory(readahead) && ++readahead->entries_in_memory % ENTRIES_PER_TRY;
+}
+
+/* What was left out is not looked at again, so not far ahead. */
+static unsigned int entries_ahead(const struct walk_readahead *readahead)
+{
+	return is_in_memory(readahead) ? ENTRIES_PER_TRY : ENTRIES_AHEAD;
 }
 
 /* Returns false if there is no room. */
@@ -311,14 +364,20 @@ void readahead_directory_advance(struct readahead_directory *directory)
 	if (!directory)
 		return;
 	directory->walked++;
-	while (!directory->at_end && directory->looked_at < directory->walked + ENTRIES_AHEAD) {
+	if (!directory->shared && is_left_out(directory->readahead))
+		return;
+	if (!open_directory(directory))
+		return;
+	while (!directory->at_end &&
+	       directory->looked_at < directory->walked + entries_ahead(directory->readahead)) {
 		const struct dirent *entry = directory->waiting;
 
 		if (!entry) {
 			entry = readdir(directory->shared->stream);
 			directory->at_end = !entry;
 			directory->looked_at++;
-			if (!entry || !is_worth_reading(directory, entry))
+			if (!entry || !is_worth_reading(directory, entry) ||
+			    is_left_out(directory->readahead))
 				continue;
 		}
 		directory->waiting = add_task(directory, entry) ? NULL : entry;

@@ -8,8 +8,9 @@
 /*
  * Brings what a walk through directories needs next into the kernel's memory: the entries of the next
  * subdirectories, and the inodes of the next files. On a cold file system each of them is one read after
- * the other; here threads wait for many at a time. Nothing depends on it: every error is ignored, and
- * without threads or memory nothing is read ahead.
+ * the other; here threads wait for many at a time. As long as they do not wait, since all is in memory, they
+ * try only some. Nothing depends on it: every error is ignored, and without threads or memory nothing is read
+ * ahead.
  */
 struct walk_readahead;
 
@@ -26,8 +27,8 @@ void walk_readahead_free(struct walk_readahead *readahead);
 struct readahead_directory;
 
 /*
- * The directory of the descriptor FD, which stays the caller's. Only subdirectories on DEVICE are read, unless
- * it is 0. IS_TOPMOST: the walk begins in it. READAHEAD can be NULL. Returns NULL on failure.
+ * The directory of the descriptor FD, which the caller closes after it was freed. Only subdirectories on DEVICE
+ * are read, unless it is 0. IS_TOPMOST: the walk begins in it. READAHEAD can be NULL. Returns NULL on failure.
  */
 struct readahead_directory *readahead_directory_new(struct walk_readahead *readahead, int fd,
 						    dev_t device, bool is_topmost);

@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,8 +27,21 @@ static unsigned int directories;
 static unsigned int files;
 /* their parents whose access time would change */
 static unsigned int with_atime;
-/* The threads wait, as for a disk. */
+/* The threads wait for the disk until it is over. */
 static bool disk_is_stuck;
+/* The threads do not wait for the disk. */
+static atomic_bool is_in_memory;
+static atomic_long waits;
+static int root_fd;
+
+int __wrap_getrusage(int who, struct rusage *usage);
+
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+	assert_int_equal(who, RUSAGE_THREAD);
+	usage->ru_nvcsw = is_in_memory ? waits : ++waits;
+	return 0;
+}
 
 int __wrap_open_beneath(int directory, const char *name, int flags);
 int __real_open_beneath(int directory, const char *name, int flags);
@@ -103,6 +118,7 @@ static int setup(void **state)
 		make_file(path, i);
 	}
 	directories = files = with_atime = 0;
+	is_in_memory = false;
 	/* A thread that is missing would be waited for without end. */
 	alarm(60);
 	return 0;
@@ -113,6 +129,7 @@ static int teardown(void **state)
 	char command[64];
 
 	(void)state;
+	close(root_fd);
 	snprintf(command, sizeof(command), "rm -r %s", root);
 	return system(command);
 }
@@ -120,11 +137,10 @@ static int teardown(void **state)
 static struct readahead_directory *open_root(struct walk_readahead *readahead, dev_t device,
 					     bool is_topmost)
 {
-	int fd = open(root, O_RDONLY | O_DIRECTORY);
-	struct readahead_directory *directory = readahead_directory_new(readahead, fd, device,
-									is_topmost);
+	struct readahead_directory *directory;
 
-	close(fd);
+	root_fd = open(root, O_RDONLY | O_DIRECTORY);
+	directory = readahead_directory_new(readahead, root_fd, device, is_topmost);
 	assert_non_null(directory);
 	return directory;
 }
@@ -182,6 +198,50 @@ static void test_other_devices_are_not_read(void **state)
 	walk_readahead_free(readahead);
 }
 
+/* How many directories are read if the walk reads COUNT entries. */
+static unsigned int read_by_walk(struct walk_readahead *readahead, int count)
+{
+	struct readahead_directory *directory = readahead_directory_new(readahead, root_fd, 0,
+									false);
+	unsigned int before = settled(&directories);
+
+	walk(directory, count);
+	before = settled(&directories) - before;
+	readahead_directory_free(directory);
+	return before;
+}
+
+static void test_what_is_in_memory_is_tried(void **state)
+{
+	struct walk_readahead *readahead = walk_readahead_new();
+	struct readahead_directory *directory;
+	unsigned int before;
+
+	(void)state;
+	root_fd = open(root, O_RDONLY | O_DIRECTORY);
+	is_in_memory = true;
+	assert_true(read_by_walk(readahead, 1) >= 64);
+	assert_true(read_by_walk(readahead, 64) < 50);
+	/* as soon as one of them waits, the next directory is read */
+	is_in_memory = false;
+	assert_true(read_by_walk(readahead, 16) > 0);
+	assert_true(read_by_walk(readahead, 1) > 100);
+
+	/* also the rest of one that was in memory so far */
+	is_in_memory = true;
+	assert_true(read_by_walk(readahead, 1) >= 64);
+	before = settled(&directories);
+	directory = readahead_directory_new(readahead, root_fd, 0, false);
+	walk(directory, 64);
+	is_in_memory = false;
+	walk(directory, 64);
+	settled(&directories);
+	walk(directory, 1);
+	wait_for(&directories, before + 100);
+	readahead_directory_free(directory);
+	walk_readahead_free(readahead);
+}
+
 static void test_without(void **state)
 {
 	(void)state;
@@ -198,6 +258,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_are_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_walk_does_not_wait, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_devices_are_not_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_what_is_in_memory_is_tried, setup, teardown),
 		cmocka_unit_test(test_without),
 	};
 
