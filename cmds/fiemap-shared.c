@@ -519,25 +519,24 @@ static void sharing_release(struct sharing_scan *scan)
 	close_fd(&scan->owner_fd);
 }
 
-static const struct file_ops details_ops = {
-	.report = sharing_report_file,
-	.given_up = sharing_give_up,
-	.directory = fiemap_shared_space_directory,
-	.name = fiemap_shared_space_name,
-};
+static int examine_each(struct sharing_scan *scan,
+			struct failure (*report)(void *data, const struct opened_file *file))
+{
+	const struct file_ops ops = {
+		.report = report,
+		.given_up = sharing_give_up,
+		.directory = fiemap_shared_space_directory,
+		.name = scan->arguments->freed ? fiemap_shared_space_name : NULL,
+	};
 
-static const struct file_ops owners_ops = {
-	.report = count_owners_of_file,
-	.given_up = sharing_give_up,
-	.directory = fiemap_shared_space_directory,
-	.name = fiemap_shared_space_name,
-};
+	return files_each(&scan->files, &ops, scan);
+}
 
 /* For another look at the figures that join files. A report on each file is printed once. */
 static int examine_again(struct sharing_scan *scan)
 {
 	if (scan->arguments->mode == MODE_OWNERS)
-		return files_each(&scan->files, &owners_ops, scan);
+		return examine_each(scan, count_owners_of_file);
 	if (scan->arguments->mode == MODE_SUBVOLUMES)
 		return fiemap_shared_take_subvolumes(scan);
 	return fiemap_shared_summarize(scan);
@@ -546,7 +545,7 @@ static int examine_again(struct sharing_scan *scan)
 static int examine(struct sharing_scan *scan)
 {
 	if (scan->arguments->mode == MODE_DETAILS)
-		return files_each(&scan->files, &details_ops, scan);
+		return examine_each(scan, sharing_report_file);
 	return examine_again(scan);
 }
 

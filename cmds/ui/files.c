@@ -409,6 +409,8 @@ static struct failure open_new_file(const struct file_loop *loop, struct opened_
 
 	*file = (struct opened_file){ .files = files, .found = &loop->found, .fd = -1 };
 	failure = found_file_check(file->found);
+	if (!failure.action && !ops->name && found_file_is_one_of(file->found, files->seen))
+		return NO_FAILURE;
 	if (!failure.action)
 		failure = found_file_open(files->walk, file->found, &file->fd, &file->status);
 	if (failure.action)

@@ -17,6 +17,7 @@
 #include "fs/file-walk.h"
 #include "fs/subvolume.h"
 #include "fs/walk-readahead.h"
+#include "path/inode-identity.h"
 #include "path/open-beneath.h"
 #include "path/trusted-file.h"
 #include "sys/cleanup.h"
@@ -27,6 +28,7 @@ struct file_place {
 	int fd;
 	/* of a directory, which owns FD then */
 	DIR *stream;
+	dev_t device;
 	ino_t inode;
 	/* a directory that nobody but root and the caller can change */
 	bool is_trusted;
@@ -228,6 +230,7 @@ static struct file_place *directory_place_new(int fd, const struct stat *status)
 		place_release(place);
 		return NULL;
 	}
+	place->device = status->st_dev;
 	place->inode = status->st_ino;
 	place->is_trusted = directory_is_trusted(status);
 	fcntl(fd, F_SETFL, O_NOATIME);
@@ -551,6 +554,7 @@ static int next_entry(struct file_walk *walk, struct found_file *ret_file)
 		.directory = level->path,
 		.name = entry->d_name,
 		.type = type,
+		.inode = entry->d_ino,
 		.place = directory,
 	};
 	if (type == S_IFREG)
@@ -816,6 +820,14 @@ int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 	int fd = open_found(walk, file, ret_status);
 
 	return fd == -EXDEV && !file->named && !hides_own_file(file) ? -ENODEV : fd;
+}
+
+bool found_file_is_one_of(const struct found_file *file, const struct inode_set *files)
+{
+	const struct file_place *place = file->place;
+
+	return file->inode && inode_set_contains(files, place->device, file->inode) &&
+	       is_name_of_inode(place->fd, file->name, place->device, file->inode);
 }
 
 /* Whether NAME in DIRECTORY is a name of the inode of STATUS, and nothing is mounted there. */

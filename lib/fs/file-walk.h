@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "path/inode-identity.h"
 #include "path/path-node.h"
 
 struct file_walk_options {
@@ -56,6 +57,8 @@ struct found_file {
 	int error;
 	/* S_IFREG …, as of when it was found */
 	mode_t type;
+	/* of a file that was found in a directory, which says so */
+	ino_t inode;
 	/* only for a regular file without an error */
 	struct file_place *place;
 	/* found for the second time: see file_walk_defer() */
@@ -111,6 +114,9 @@ int file_walk_defer(struct file_walk *walk, const struct found_file *file);
  */
 int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		   struct stat *ret_status);
+
+/* Whether FILE is another name of one of FILES: it need not be opened. Any thread may call this. */
+bool found_file_is_one_of(const struct found_file *file, const struct inode_set *files);
 
 /*
  * The directory that has the regular file FILE, by its inode, and the file's name there, which the

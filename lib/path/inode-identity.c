@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/fcntl.h>
@@ -13,15 +15,16 @@
 #include "path/inode-identity.h"
 
 /* As the kernel has it: the structs of some C libraries are without the mount. */
-static int kernel_statx(int fd, unsigned int flags, unsigned int mask, struct statx *ret_status)
+static int kernel_statx(int fd, const char *name, unsigned int flags, unsigned int mask,
+			struct statx *ret_status)
 {
-	return syscall(SYS_statx, fd, "", AT_EMPTY_PATH | flags, mask, ret_status) < 0 ? -errno : 0;
+	return syscall(SYS_statx, fd, name, flags, mask, ret_status) < 0 ? -errno : 0;
 }
 
 int inode_identity_of(int fd, struct inode_identity *ret_identity)
 {
 	struct statx status;
-	int ret = kernel_statx(fd, 0, STATX_INO | STATX_BTIME, &status);
+	int ret = kernel_statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status);
 
 	if (ret < 0)
 		return ret;
@@ -36,7 +39,7 @@ int inode_identity_of(int fd, struct inode_identity *ret_identity)
 int mount_identity_of(int fd, uint64_t *ret_mount)
 {
 	struct statx status;
-	int ret = kernel_statx(fd, AT_STATX_DONT_SYNC, STATX_MNT_ID, &status);
+	int ret = kernel_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status);
 
 	if (ret < 0)
 		return ret;
@@ -45,6 +48,19 @@ int mount_identity_of(int fd, uint64_t *ret_mount)
 	else
 		*ret_mount = (uint64_t)status.stx_dev_major << 32 | status.stx_dev_minor;
 	return 0;
+}
+
+bool is_name_of_inode(int directory, const char *name, dev_t device, ino_t inode)
+{
+	struct statx status;
+
+	if (kernel_statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+			 STATX_TYPE | STATX_INO, &status) < 0)
+		return false;
+	return status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT &&
+	       !(status.stx_attributes & STATX_ATTR_MOUNT_ROOT) && S_ISREG(status.stx_mode) &&
+	       status.stx_ino == inode &&
+	       makedev(status.stx_dev_major, status.stx_dev_minor) == device;
 }
 
 struct inode_key {

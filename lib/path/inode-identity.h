@@ -22,6 +22,12 @@ int inode_identity_of(int fd, struct inode_identity *ret_identity);
  */
 int mount_identity_of(int fd, uint64_t *ret_mount);
 
+/*
+ * Whether NAME in DIRECTORY is a name of the file INODE of DEVICE, and nothing is mounted there. False if that
+ * cannot be told. Rests on statx(2).
+ */
+bool is_name_of_inode(int directory, const char *name, dev_t device, ino_t inode);
+
 struct inode_set;
 
 /* A set of files. Returns 0 or -ENOMEM; freed with inode_set_free(). */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 
 /* As Linux before 5.8 */
 static bool no_mount_id;
+static bool knows_mount_roots;
 /* The file system keeps the times of birth. */
 static bool birth_is_known;
 /* QEMU 7.2 says that there is a mount id, and leaves it out. */
@@ -36,9 +38,11 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 	assert_int_equal(number, SYS_statx);
 	if (ret < 0)
 		return ret;
+	knows_mount_roots = status->stx_attributes_mask & STATX_ATTR_MOUNT_ROOT;
 	birth_is_known = status->stx_mask & STATX_BTIME;
 	mount_is_known = status->stx_mask & STATX_MNT_ID && status->stx_mnt_id;
 	if (no_mount_id) {
+		status->stx_attributes_mask &= ~(uint64_t)STATX_ATTR_MOUNT_ROOT;
 		status->stx_mask &= ~STATX_MNT_ID;
 		status->stx_mnt_id = 77;
 	}
@@ -126,6 +130,31 @@ static void test_inode(void **state)
 	close(second);
 }
 
+static void test_name(void **state)
+{
+	int first = make_file("first"), second = make_file("second");
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(fstat(first, &status), 0);
+	assert_int_equal(is_name_of_inode(root_fd, "first", status.st_dev, status.st_ino),
+			 knows_mount_roots);
+	assert_false(is_name_of_inode(root_fd, "first", status.st_dev + 1, status.st_ino));
+	assert_false(is_name_of_inode(root_fd, "second", status.st_dev, status.st_ino));
+	assert_false(is_name_of_inode(root_fd, "third", status.st_dev, status.st_ino));
+	no_mount_id = true;
+	assert_false(is_name_of_inode(root_fd, "first", status.st_dev, status.st_ino));
+
+	/* a directory, on which nothing is mounted, and one on which something is */
+	assert_int_equal(fstat(root_fd, &status), 0);
+	assert_false(is_name_of_inode(root_fd, ".", status.st_dev, status.st_ino));
+	no_mount_id = false;
+	assert_int_equal(stat("/proc", &status), 0);
+	assert_false(is_name_of_inode(AT_FDCWD, "/proc", status.st_dev, status.st_ino));
+	close(first);
+	close(second);
+}
+
 static uint64_t mount_of(int fd)
 {
 	uint64_t mount;
@@ -183,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_inode),
+		TEST(test_name),
 		TEST(test_mount),
 		TEST(test_errors),
 	};
