@@ -15,10 +15,6 @@ setup_file() {
     mount_btrfs 1G noatime
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 setup() {
     DIRECTORY=$MNT/parent/directory
     "$BTRFS" subvolume create "$MNT/parent" >/dev/null

@@ -29,10 +29,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 # state: all times of access, what subvolumes were changed, and the bytes of metadata
 state() {
     sync -f "$MNT"

@@ -25,11 +25,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     mkdir "$MNT/work"
     chmod 700 "$MNT/work"

@@ -15,10 +15,6 @@ setup_file() {
     put_program_for_nobody
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 setup() {
     PLACE=$BATS_TEST_TMPDIR/place
     mkdir -m 755 "$PLACE"

@@ -18,10 +18,6 @@ DATA=/usr/share/btrfs-fastpath/bash-completion
 # From bash-completion 2.12 on it has the functions that completions for earlier ones call, btrfs-progs' too.
 COMPATIBLE=/etc/bash_completion.d/000_bash_completion_compat.bash
 
-teardown_file() {
-    validate_documents
-}
-
 # Nobody else sees these folders. They are as after the installation of the package.
 setup() {
     local directory

@@ -3,8 +3,7 @@
 # What every command test stands on: the programs just built, or those that make check-installed names, and a btrfs on a
 # loop device.
 #
-#   setup_file()    { mount_btrfs 1G compress=lzo; }
-#   teardown_file() { unmount_btrfs; }
+#   setup_file() { mount_btrfs 1G compress=lzo; }
 #
 # Tests find the file system at $MNT.
 
@@ -34,6 +33,20 @@ unmount_btrfs() {
     if mountpoint -q "${MNT:-}"; then
         umount "$MNT"
     fi
+}
+
+teardown_file() {
+    unmount_btrfs
+    validate_documents
+}
+
+# What a test mounted below its own folder or $MNT/within
+unmount_places() {
+    local place
+
+    while read -r place; do
+        umount "$place"
+    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" -e "^$MNT/within" | tac)
 }
 
 # mount_sprout DIRECTORY: a new file system that grew from a seed device. old (NOCOW) and prealloc, 1 MiB each, are on

@@ -12,11 +12,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     program=$(realpath "$FASTPATH")
     cd "$BATS_TEST_TMPDIR" || return

@@ -17,11 +17,6 @@ setup_file() {
     cp "$MEANWHILE_FASTPATH" "$MNT/program"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     make_tree "$MNT"
 }

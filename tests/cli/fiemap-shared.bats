@@ -30,18 +30,8 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
-# What a test mounts, it mounts below its own folder or $MNT/within.
 teardown() {
-    local place
-
-    while read -r place; do
-        umount "$place"
-    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" -e "^$MNT/within" | tac)
+    unmount_places
     mount -o remount,rw "$MNT"
     rm -rf "$MNT/within"
 }

@@ -7,17 +7,8 @@ setup_file() {
     put_program_for_nobody
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 teardown() {
-    local place
-
-    while read -r place; do
-        umount "$place"
-    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" | tac)
+    unmount_places
     find "$MNT" -depth -mindepth 1 -maxdepth 2 -inum 256 -exec btrfs -q subvolume delete {} +
     find "$MNT" -mindepth 1 -maxdepth 1 ! -name program -exec rm -rf {} +
     settle "$MNT"
@@ -31,4 +22,19 @@ random() {
 settle() {
     finish_deletions "$1"
     btrfs filesystem sync "$1"
+}
+
+# make_days: snapshots of the subvolume v. Each has 2 MiB that are overwritten then, and 1 MiB of its own
+make_days() {
+    local day
+
+    for day in monday tuesday wednesday; do
+        random "$MNT/v/file" 2
+        random "$MNT/v/$day" 1
+        sync -f "$MNT"
+        btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/$day"
+        rm "$MNT/v/$day"
+    done
+    random "$MNT/v/file" 2
+    sync -f "$MNT"
 }

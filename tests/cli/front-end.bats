@@ -19,11 +19,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     set -o pipefail
     cd "$BATS_TEST_TMPDIR" || return

@@ -14,10 +14,6 @@ setup_file() {
     put_program_for_nobody
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 setup() {
     DIR=$MNT/directory
     mkdir "$DIR"

@@ -16,10 +16,6 @@ OURS=6.1.192-2+fastpath0.2
 # how long nothing may take that could hang
 PATIENCE=60
 
-teardown_file() {
-    validate_documents
-}
-
 # Nobody else sees these folders.
 setup() {
     mkdir -p "${MANAGER%/*}" 2>/dev/null || skip "cannot make ${MANAGER%/*}"

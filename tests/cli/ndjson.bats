@@ -32,11 +32,6 @@ setup_file() {
     (cd "$MNT/many" && for ((i = 0; i < 2000; i++)); do : >"$i"; done)
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     DIR=$MNT/subvolume
     pid=

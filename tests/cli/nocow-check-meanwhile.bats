@@ -18,11 +18,6 @@ setup_file() {
     cp "$MEANWHILE_FASTPATH" "$MNT/program"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 # A file that is newer than the relocations of the tests before.
 setup() {
     rm -f "$MNT"/file "$MNT"/clone

@@ -15,10 +15,6 @@ setup_file() {
     swapoff "$MNT/control"
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 setup() {
     DIR=$MNT/directory
     mkdir "$DIR"

@@ -40,17 +40,8 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 teardown() {
-    local place
-
-    while read -r place; do
-        umount "$place"
-    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" | tac)
+    unmount_places
     mount -o remount,rw "$MNT"
     rm -rf "$MNT/within"
 }

@@ -16,11 +16,6 @@ setup_file() {
     "$BTRFS" subvolume snapshot -r "$MNT/source" "$MNT/snapshot" >/dev/null
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     command -v gnuplot >/dev/null || skip "gnuplot is not installed"
     DIR=$MNT/directory

@@ -27,11 +27,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 teardown() {
     rm -rf "$MNT/within"
 }

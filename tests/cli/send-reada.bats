@@ -31,11 +31,6 @@ setup_file() {
     mkfifo "$MNT/fifo"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 teardown() {
     kill_started
     if mountpoint -q "$BATS_TEST_TMPDIR/other"; then

@@ -14,11 +14,6 @@ setup_file() {
     put_program_for_nobody
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 status_json() {
     run --separate-stderr "$FASTPATH" --format json status "$@"
 }

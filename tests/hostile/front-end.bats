@@ -18,10 +18,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }

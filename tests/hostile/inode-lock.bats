@@ -15,11 +15,6 @@ setup_file() {
     mount_btrfs 1G noatime
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     local directory number
 

@@ -14,11 +14,6 @@ setup_file() {
     let_others_through
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     DIR=$MNT/nobodys
     OTHER=$MNT/other

@@ -13,10 +13,6 @@ setup_file() {
     mount_btrfs 512M noatime
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 # expect_harmless: what the last run printed, but for the ends of lines
 expect_harmless() {
     local raw

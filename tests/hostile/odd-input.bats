@@ -16,11 +16,6 @@ setup_file() {
     mount_btrfs 1G noatime
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 # set_inode_flags FILE FLAGS: on disk, where no call sets them
 set_inode_flags() {
     local inode

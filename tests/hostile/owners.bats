@@ -15,11 +15,6 @@ setup_file() {
     sync -f "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     OTHER=$BATS_TEST_TMPDIR/other
 }

@@ -18,10 +18,6 @@ setup_file() {
     btrfs -q property set -t subvol "$MNT/subvolume" ro true
 }
 
-teardown_file() {
-    unmount_btrfs
-}
-
 setup() {
     DIR=$MNT/directory
     mkdir "$DIR"

@@ -16,11 +16,6 @@ setup_file() {
     put_program_for_nobody
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 setup() {
     DIR=$MNT/directory
     VICTIM=$MNT/victim

@@ -18,11 +18,6 @@ setup_file() {
     cp "$top_builddir/tests/hostile/exchange-names" "$MNT"
 }
 
-teardown_file() {
-    unmount_btrfs
-    validate_documents
-}
-
 # The opponent owns all of it.
 setup() {
     chmod o+x "$BATS_TEST_TMPDIR"
