@@ -352,6 +352,8 @@ static bool has_only_leaf_refs(struct freed_search *search, const struct named_e
 {
 	struct extent_item item;
 
+	if (extent->depends_on_later && !search->set->knows_later)
+		return false;
 	return extent->leaf_ref_count && !search->watch &&
 	       extent_lookup_find(search->lookup, extent->bytenr, &item) > 0 &&
 	       item.ref_count == extent->leaf_ref_count;

@@ -37,6 +37,7 @@ static bool merge_extents(void *record, const void *next)
 	extent->of_file |= same->of_file;
 	extent->is_in_set |= same->is_in_set;
 	extent->is_held_outside |= same->is_held_outside;
+	extent->depends_on_later |= same->depends_on_later;
 	if (__builtin_add_overflow(extent->leaf_ref_count, same->leaf_ref_count,
 				   &extent->leaf_ref_count))
 		extent->leaf_ref_count = UINT32_MAX;

@@ -50,14 +50,15 @@ struct named_extent {
 	uint64_t disk_bytes;
 	uint32_t filesystem;
 	/* a file refers to it, and not only the rest of a whole subvolume */
-	uint32_t of_file;
+	uint8_t of_file;
 	/* something in the set refers to it, and a subvolume that is not in the set */
-	uint16_t is_in_set;
-	uint16_t is_held_outside;
+	uint8_t is_in_set;
+	uint8_t is_held_outside;
 	/*
 	 * references in leaves that only whole subvolumes of the set have, each leaf once: there are at least so
-	 * many; and the arguments of these subvolumes
+	 * many, if what depends on the later subvolumes is known; and the arguments of these subvolumes
 	 */
+	uint8_t depends_on_later;
 	uint32_t leaf_ref_count;
 	struct holders holders;
 };
@@ -103,6 +104,8 @@ struct named_set {
 	struct named_subvolume **subvolumes_by_id;
 	struct record_sort *extents;
 	struct record_sort *inodes;
+	/* what the later subvolumes of whole-list.h refer to is marked as held outside */
+	bool knows_later;
 	/* of whole-subvolumes.h; NULL unless it is asked for */
 	struct record_sort *written;
 	/* NULL unless they are judged one by one */

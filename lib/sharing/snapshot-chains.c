@@ -7,8 +7,11 @@
 
 #include "sharing/snapshot-chains.h"
 
-/* For the header of one item, and its data if it refers to a data extent. */
-#define ITEM_ROOM 128
+/* Most leaves are in the last subvolume of a chain, or end where that of the search before did. */
+#define GUESSES 3
+/* For the items that a leaf has, in the 16 KiB of most file systems. */
+#define WINDOW_ROOM (16 * 1024)
+#define WINDOW_ITEMS 200
 
 struct link {
 	struct chained_subvolume subvolume;
@@ -30,6 +33,16 @@ struct chain {
 	struct holders holders;
 };
 
+/* Where a search in a tree is. The next one often goes on from there. */
+struct window {
+	struct tree_batch *items;
+	/* of whom, and from where on: the items of the batch are those from ITEM on */
+	size_t number;
+	struct tree_key from;
+	bool has_item;
+	struct tree_item item;
+};
+
 struct snapshot_chains {
 	struct link *links;
 	size_t link_count;
@@ -37,16 +50,19 @@ struct snapshot_chains {
 	struct chain *chains;
 	size_t chain_count;
 	uint64_t search;
-	struct tree_batch *item;
+	/* one for each guess, and one for the other searches */
+	struct window windows[GUESSES + 1];
 };
 
 int snapshot_chains_new(struct snapshot_chains **ret_chains)
 {
 	struct snapshot_chains *chains = calloc(1, sizeof(*chains));
-	int ret = chains ? tree_batch_new(&chains->item, ITEM_ROOM) : -ENOMEM;
+	int ret = chains ? 0 : -ENOMEM;
 
+	for (size_t i = 0; ret == 0 && i <= GUESSES; i++)
+		ret = tree_batch_new(&chains->windows[i].items, WINDOW_ROOM);
 	if (ret < 0) {
-		free(chains);
+		snapshot_chains_free(chains);
 		return ret;
 	}
 	*ret_chains = chains;
@@ -59,7 +75,8 @@ void snapshot_chains_free(struct snapshot_chains *chains)
 		return;
 	for (size_t i = 0; i < chains->chain_count; i++)
 		free(chains->chains[i].numbers);
-	tree_batch_free(chains->item);
+	for (size_t i = 0; i <= GUESSES; i++)
+		tree_batch_free(chains->windows[i].items);
 	free(chains->chains);
 	free(chains->links);
 	free(chains);
@@ -128,21 +145,54 @@ static bool is_in_common(const struct chained_subvolume *subvolume, const struct
 	return leaf->generation < subvolume->shared_before;
 }
 
+static int compare_item(const struct tree_item *item, const struct tree_key *key)
+{
+	const struct tree_key of_item = { item->objectid, item->type, item->offset };
+
+	return tree_key_compare(&of_item, key);
+}
+
+static int next_item(struct window *window)
+{
+	int ret = tree_batch_next(window->items, &window->item);
+
+	window->has_item = ret > 0;
+	return ret < 0 ? ret : 0;
+}
+
+/* Goes on to the first item of SUBVOLUME, the one with NUMBER, from KEY on. */
+static int seek_item(struct window *window, const struct chained_subvolume *subvolume,
+		     size_t number, struct tree_key key)
+{
+	const struct tree_key end = { UINT64_MAX, UINT8_MAX, UINT64_MAX };
+	bool goes_on = window->number == number && tree_key_compare(&window->from, &key) < 0;
+	int ret = 0;
+
+	window->has_item &= goes_on;
+	window->number = number;
+	window->from = key;
+	while (ret == 0 && window->has_item && compare_item(&window->item, &key) < 0)
+		ret = next_item(window);
+	if (ret < 0 || window->has_item)
+		return ret;
+	ret = tree_batch_fetch(window->items, subvolume->fd, subvolume->subvolid, key, end,
+			       goes_on ? WINDOW_ITEMS : 1);
+	return ret < 0 ? ret : next_item(window);
+}
+
 /*
  * Whether a subvolume, whose base has the leaf, has it, too: 1, 0, or a negative errno. A tree changes by copies
  * of its blocks, which are newer, so the item is in the same leaf if its leaf is as old.
  */
-static int has_leaf(struct snapshot_chains *chains, const struct chained_subvolume *subvolume,
+static int has_leaf(const struct snapshot_chains *chains, struct window *window, size_t number,
 		    const struct wanted_leaf *leaf)
 {
-	struct tree_item item;
-	int ret;
+	int ret = seek_item(window, &chains->links[number].subvolume, number, leaf->key);
 
-	ret = tree_batch_fetch(chains->item, subvolume->fd, subvolume->subvolid, leaf->key,
-			       leaf->key, 1);
-	if (ret == 0)
-		ret = tree_batch_next(chains->item, &item);
-	return ret > 0 ? item.leaf_generation == leaf->generation : ret;
+	if (ret < 0)
+		return ret;
+	return window->has_item && compare_item(&window->item, &leaf->key) == 0 &&
+	       window->item.leaf_generation == leaf->generation;
 }
 
 static const struct chained_subvolume *subvolume_at(const struct snapshot_chains *chains,
@@ -155,8 +205,7 @@ static const struct chained_subvolume *subvolume_at(const struct snapshot_chains
 static int follow_chain(struct snapshot_chains *chains, struct chain *chain, size_t first,
 			const struct wanted_leaf *leaf, struct holders *holders)
 {
-	/* Most leaves are in the last one, or end where that of the search before did. */
-	const size_t guesses[] = { chain->count - 1, chain->last, chain->last + 1 };
+	const size_t guesses[GUESSES] = { chain->count - 1, chain->last, chain->last + 1 };
 	size_t last = first, end = chain->count, position;
 
 	if (first + 1 < end && !is_in_common(subvolume_at(chains, chain, first + 1), leaf))
@@ -164,11 +213,11 @@ static int follow_chain(struct snapshot_chains *chains, struct chain *chain, siz
 	for (size_t i = 0; last + 1 < end; i++) {
 		int ret;
 
-		position = i < sizeof(guesses) / sizeof(guesses[0]) ? guesses[i] :
-								      last + (end - last) / 2;
+		position = i < GUESSES ? guesses[i] : last + (end - last) / 2;
 		if (position <= last || position >= end)
 			continue;
-		ret = has_leaf(chains, subvolume_at(chains, chain, position), leaf);
+		ret = has_leaf(chains, &chains->windows[i < GUESSES ? i : GUESSES],
+			       chain->numbers[position], leaf);
 		if (ret < 0)
 			return ret;
 		if (ret)
@@ -219,7 +268,7 @@ int snapshot_chains_find(struct snapshot_chains *chains, size_t number, struct t
 
 		if (!may_branch(chains, head, &leaf))
 			continue;
-		ret = has_leaf(chains, head, &leaf);
+		ret = has_leaf(chains, &chains->windows[GUESSES], chain->numbers[0], &leaf);
 		if (ret > 0)
 			ret = follow_chain(chains, chain, 0, &leaf, holders);
 	}

@@ -9,8 +9,9 @@
 #include "sharing/holders.h"
 
 /*
- * Subvolumes of which each has its older leaves in common with one before it. So those that have a certain
- * leaf are neighbours in such a chain, and to find the last of them takes few lookups.
+ * Subvolumes in the order in which they were made from each other: the older leaves of each are also in one
+ * before it. So those that have a certain leaf are neighbours in such a chain, and to find the last of them
+ * takes few lookups.
  */
 struct snapshot_chains;
 
@@ -33,7 +34,7 @@ int snapshot_chains_add(struct snapshot_chains *chains, const struct chained_sub
 
 /*
  * Adds subvolume NUMBER to HOLDERS, and those after it that have in common with it the leaf, written in
- * transaction LEAF_GENERATION, that has the item KEY.
+ * transaction LEAF_GENERATION, that has the item KEY. Fast for one item of a leaf after the other.
  * Returns 0, or a negative errno as tree_search_next().
  */
 int snapshot_chains_find(struct snapshot_chains *chains, size_t number, struct tree_key key,

@@ -74,16 +74,6 @@ static bool are_relatives(const struct whole_subvolume *a, const struct whole_su
 	return a->named->filesystem == b->named->filesystem && a->birth_ns == b->birth_ns;
 }
 
-static void find_newest_before(const struct whole_list *list, struct whole_subvolume *whole)
-{
-	for (const struct whole_subvolume *other = list->wholes; other < whole; other++) {
-		uint64_t newest = other->member ? other->member->generation : UINT64_MAX;
-
-		if (are_relatives(other, whole) && newest > whole->newest_before)
-			whole->newest_before = newest;
-	}
-}
-
 /* Finds what WHOLE has in common with those before it. */
 static int compare_with_those_before(struct whole_list *list, const struct named_set *set,
 				     struct whole_subvolume *whole)
@@ -102,7 +92,6 @@ static int compare_with_those_before(struct whole_list *list, const struct named
 		whole->shared_before =
 			snapshot_families_shared_before(filesystem->families, whole->member,
 							is_later_or_not_whole, &of, &base);
-	find_newest_before(list, whole);
 	named->whole_number = whole - list->wholes + 1;
 	chained.shared_before = whole->shared_before;
 	if (base)
@@ -112,7 +101,7 @@ static int compare_with_those_before(struct whole_list *list, const struct named
 	return list->chains ? snapshot_chains_add(list->chains, &chained) : 0;
 }
 
-/* Whether a leaf decides by which arguments its extents are held: not if some of its files were named before. */
+/* Whether whole leaves go with one argument: not if it took some of the files before, nor while leaves move. */
 static bool leaves_have_holders(const struct whole_list *list, const struct named_set *set,
 				const struct steady_look *look)
 {
@@ -145,23 +134,90 @@ static int find_birth(const struct whole_list *list, const struct named_set *set
 				       ret_birth_ns);
 }
 
+/* What MEMBER has in common with an earlier one that is not in the set. */
+struct outside_search {
+	const struct named_set *set;
+	uint32_t filesystem;
+	const struct family_member *member;
+};
+
+static bool is_whole(const struct named_set *set, uint32_t filesystem, uint64_t subvolid)
+{
+	const struct named_subvolume *named = named_set_find_subvolume(set, filesystem, subvolid);
+
+	return named && named->whole;
+}
+
+static int compare_members(const struct family_member *a, const struct family_member *b)
+{
+	int order = compare_numbers(a->generation, b->generation);
+
+	return order ? order : compare_numbers(a->subvolid, b->subvolid);
+}
+
+static bool is_whole_or_later(const void *data, uint64_t subvolid)
+{
+	const struct outside_search *of = data;
+	const struct snapshot_families *families = of->set->filesystems[of->filesystem].families;
+
+	return is_whole(of->set, of->filesystem, subvolid) ||
+	       compare_members(snapshot_families_find(families, subvolid), of->member) > 0;
+}
+
+/*
+ * Notes that WHOLE can have leaves in common with MEMBER, which has those before SHARED_BEFORE in common
+ * with another one that is not in the set. Returns whether it is a later one that has to be read.
+ */
+static bool compare_with_relative(struct whole_subvolume *whole, const struct family_member *member,
+				  uint64_t shared_before, bool is_partly_in_set)
+{
+	uint64_t generation = whole->member ? whole->member->generation : UINT64_MAX;
+
+	if (shared_before > generation)
+		return false;
+	if (member->generation >= generation && !is_partly_in_set) {
+		whole->has_later = true;
+		return true;
+	}
+	if (whole->newest_outside < member->generation)
+		whole->newest_outside = member->generation;
+	return false;
+}
+
+static int add_later(struct whole_list *list, struct later_subvolume subvolume)
+{
+	struct later_subvolume *later = reallocarray(list->later, list->later_count + 1,
+						     sizeof(*later));
+
+	if (!later)
+		return -ENOMEM;
+	list->later = later;
+	later[list->later_count++] = subvolume;
+	return 0;
+}
+
 static int compare_with_other(struct whole_list *list, const struct named_set *set,
 			      uint32_t filesystem, const struct family_member *member)
 {
-	uint64_t birth_ns;
+	const struct outside_search of = { set, filesystem, member };
+	bool is_partly_in_set = named_set_find_subvolume(set, filesystem, member->subvolid);
+	bool is_later = false;
+	uint64_t birth_ns, shared_before;
 	int ret = find_birth(list, set, filesystem, member, &birth_ns);
 
 	/* It was deleted meanwhile. */
 	if (ret < 0)
 		return ret == -ENOENT ? 0 : ret;
+	shared_before = snapshot_families_shared_before(set->filesystems[filesystem].families,
+							member, is_whole_or_later, &of, NULL);
 	for (size_t i = 0; i < list->count; i++) {
 		struct whole_subvolume *whole = &list->wholes[i];
 
-		if (whole->named->filesystem == filesystem && whole->birth_ns == birth_ns &&
-		    whole->newest_outside < member->generation)
-			whole->newest_outside = member->generation;
+		if (whole->named->filesystem == filesystem && whole->birth_ns == birth_ns)
+			is_later |= compare_with_relative(whole, member, shared_before,
+							  is_partly_in_set);
 	}
-	return 0;
+	return is_later ? add_later(list, (struct later_subvolume){ member, filesystem }) : 0;
 }
 
 static int compare_with_others(struct whole_list *list, const struct named_set *set,
@@ -171,16 +227,38 @@ static int compare_with_others(struct whole_list *list, const struct named_set *
 	int ret = 0;
 
 	for (size_t i = 0; ret == 0; i++) {
-		const struct named_subvolume *in_set;
-
 		member = snapshot_families_at(set->filesystems[filesystem].families, i);
 		if (!member)
 			break;
-		in_set = named_set_find_subvolume(set, filesystem, member->subvolid);
-		if (!in_set || !in_set->whole)
+		if (!is_whole(set, filesystem, member->subvolid))
 			ret = compare_with_other(list, set, filesystem, member);
 	}
 	return ret;
+}
+
+static int compare_later(const void *a, const void *b)
+{
+	const struct later_subvolume *x = a, *y = b;
+	int order = compare_numbers(x->filesystem, y->filesystem);
+
+	return order ? order : compare_members(x->member, y->member);
+}
+
+/* -- which leaves count -- */
+
+static void find_counted_leaves(const struct whole_list *list, struct whole_subvolume *whole)
+{
+	whole->uncounted_before = UINT64_MAX;
+	for (const struct whole_subvolume *other = list->wholes; other < whole; other++) {
+		uint64_t newest = other->member ? other->member->generation : UINT64_MAX;
+
+		if (!are_relatives(other, whole))
+			continue;
+		if (newest > whole->newest_before)
+			whole->newest_before = newest;
+		if (other->newest_outside < whole->uncounted_before)
+			whole->uncounted_before = other->newest_outside;
+	}
 }
 
 /* -- the whole -- */
@@ -202,11 +280,16 @@ int whole_list_make(struct whole_list *list, const struct named_set *set,
 		if (!i || filesystem != list->wholes[i - 1].named->filesystem)
 			ret = compare_with_others(list, set, filesystem);
 	}
+	for (size_t i = 0; i < list->count; i++)
+		find_counted_leaves(list, &list->wholes[i]);
+	if (list->later)
+		qsort(list->later, list->later_count, sizeof(*list->later), compare_later);
 	return ret;
 }
 
 void whole_list_free(struct whole_list *list)
 {
 	snapshot_chains_free(list->chains);
+	free(list->later);
 	free(list->wholes);
 }

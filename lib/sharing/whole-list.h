@@ -19,15 +19,30 @@ struct whole_subvolume {
 	/* older leaves are also in a subvolume of the list before it; newer ones are in none of these */
 	uint64_t shared_before;
 	uint64_t newest_before;
-	/* newer leaves are in no subvolume that is not in the list */
+	/* newer leaves are in no subvolume that is not in the list, unless it HAS_LATER and they are in one of these */
 	uint64_t newest_outside;
+	bool has_later;
+	/* leaves up to this generation do not count in those of the list before it */
+	uint64_t uncounted_before;
+};
+
+/*
+ * A subvolume that is not in the set. Of a subvolume of the list that was changed before, it can have
+ * leaves that no other one has that is not in the set.
+ */
+struct later_subvolume {
+	const struct family_member *member;
+	uint32_t filesystem;
 };
 
 struct whole_list {
 	/* by file system; those without a member, then the others as their trees were changed last */
 	struct whole_subvolume *wholes;
 	size_t count;
-	/* of the same; NULL if a leaf does not decide by which arguments its extents are held */
+	/* by file system, and in the order in which their trees were changed last */
+	struct later_subvolume *later;
+	size_t later_count;
+	/* of the same; NULL if some of their files were named before, or while leaves are moving */
 	struct snapshot_chains *chains;
 };
 

@@ -25,10 +25,11 @@ struct written_extent {
 	uint32_t filesystem;
 };
 
-/* A subvolume that is not in the set, and whose tree was read. */
+/* A subvolume that is not in the set, and of whose tree the leaves from MIN_GENERATION on were read. */
 struct outside_subvolume {
 	uint64_t subvolid;
 	uint32_t filesystem;
+	uint64_t min_generation;
 };
 
 struct whole_search {
@@ -40,6 +41,9 @@ struct whole_search {
 	struct whole_list list;
 	struct outside_subvolume *outside;
 	size_t outside_count;
+	/* references that count if the later subvolumes are known, and from where on these have to be read */
+	uint64_t depending_count;
+	uint64_t later_min_generation;
 	uint64_t read_count;
 };
 
@@ -70,12 +74,20 @@ static int count_leaf_ref(const struct whole_reading *reading, const struct disk
 	const struct tree_key key = { extent->inode, BTRFS_EXTENT_DATA_KEY, extent->offset };
 	const struct whole_list *list = &reading->search->list;
 	const struct whole_subvolume *whole = reading->whole;
+	uint64_t generation = extent->leaf_generation;
 
-	if (!list->chains || !whole || extent->leaf_generation <= whole->newest_outside)
+	if (!list->chains || !whole)
 		return 0;
-	named->leaf_ref_count = extent->leaf_generation > whole->newest_before;
-	return snapshot_chains_find(list->chains, whole - list->wholes, key,
-				    extent->leaf_generation, &named->holders);
+	if (generation > whole->newest_before) {
+		if (generation <= whole->newest_outside)
+			return 0;
+		named->leaf_ref_count = 1;
+	} else if (generation <= whole->uncounted_before) {
+		return 0;
+	}
+	named->depends_on_later = whole->has_later;
+	return snapshot_chains_find(list->chains, whole - list->wholes, key, generation,
+				    &named->holders);
 }
 
 static int add_whole_extent(void *data, const struct disk_extent *extent)
@@ -97,6 +109,7 @@ static int add_whole_extent(void *data, const struct disk_extent *extent)
 	ret = count_leaf_ref(reading, extent, &named);
 	if (ret < 0)
 		return ret;
+	search->depending_count += named.depends_on_later && !named.is_held_outside;
 	record_sort_add(search->set->extents, &named);
 	if (search->set->written && whole && extent->generation > reading->written_after)
 		record_sort_add(search->set->written, &(struct written_extent){
@@ -197,15 +210,22 @@ static int find_common_leaves(struct whole_reading *reading, const struct whole_
 	return search->set->written ? read_all_written(reading, whole) : 0;
 }
 
-/* Returns 1, 0 if it was noted before, or -ENOMEM. */
+/* Returns 1, 0 if no more of it has to be read, or -ENOMEM. */
 static int note_outside(struct whole_search *search, struct outside_subvolume subvolume)
 {
 	struct outside_subvolume *list;
 
-	for (size_t i = 0; i < search->outside_count; i++)
-		if (search->outside[i].filesystem == subvolume.filesystem &&
-		    search->outside[i].subvolid == subvolume.subvolid)
+	for (size_t i = 0; i < search->outside_count; i++) {
+		struct outside_subvolume *noted = &search->outside[i];
+
+		if (noted->filesystem != subvolume.filesystem ||
+		    noted->subvolid != subvolume.subvolid)
+			continue;
+		if (noted->min_generation <= subvolume.min_generation)
 			return 0;
+		*noted = subvolume;
+		return 1;
+	}
 	list = reallocarray(search->outside, search->outside_count + 1, sizeof(*list));
 	if (!list)
 		return -ENOMEM;
@@ -214,30 +234,89 @@ static int note_outside(struct whole_search *search, struct outside_subvolume su
 	return 1;
 }
 
-/* What the nearest relative of MEMBER refers to is kept. It is read if that is faster than lookups. */
+/* What the leaves of MEMBER from MIN_GENERATION on refer to is kept. */
+static int read_outside(struct whole_search *search, uint32_t filesystem,
+			const struct family_member *member, uint64_t min_generation)
+{
+	struct whole_reading reading = {
+		.search = search,
+		.filesystem = filesystem,
+		.min_generation = min_generation,
+		.shared_before = UINT64_MAX,
+	};
+	int ret = note_outside(search, (struct outside_subvolume){ member->subvolid, filesystem,
+								   min_generation });
+
+	if (ret <= 0)
+		return ret;
+	ret = read_tree(&reading, member->subvolid);
+	/* It was deleted meanwhile. */
+	return ret == -ENOENT ? 0 : ret;
+}
+
+/* The nearest relative of MEMBER is read if that is faster than lookups. */
 static int read_relative(const struct whole_reading *of, const struct family_member *member)
 {
 	struct whole_search *search = of->search;
 	const struct family_member *relative =
 		snapshot_families_nearest(search->set->filesystems[of->filesystem].families, member,
 					  has_subvolume, of);
-	struct whole_reading reading = {
-		.search = search,
-		.filesystem = of->filesystem,
-		.min_generation = of->min_generation,
-		.shared_before = UINT64_MAX,
-	};
-	int ret;
 
 	if (!relative || relative->tree_bytes / TREE_BYTES_PER_LOOKUP >= of->unknown_count)
 		return 0;
-	ret = note_outside(search,
-			   (struct outside_subvolume){ relative->subvolid, of->filesystem });
-	if (ret <= 0)
-		return ret;
-	ret = read_tree(&reading, relative->subvolid);
-	/* It was deleted meanwhile. */
-	return ret == -ENOENT ? 0 : ret;
+	return read_outside(search, of->filesystem, relative, of->min_generation);
+}
+
+/* The later subvolumes that are read before one. */
+struct later_read {
+	const struct later_subvolume *later;
+	size_t count;
+	uint32_t filesystem;
+};
+
+static bool is_not_read(const void *data, uint64_t subvolid)
+{
+	const struct later_read *read = data;
+
+	for (size_t i = 0; i < read->count; i++)
+		if (read->later[i].filesystem == read->filesystem &&
+		    read->later[i].member->subvolid == subvolid)
+			return false;
+	return true;
+}
+
+/* Which leaves of the later subvolume INDEX are not in one that is read before it. */
+static uint64_t shared_with_later(const struct whole_search *search, size_t index)
+{
+	const struct later_subvolume *later = &search->list.later[index];
+	const struct later_read before = { search->list.later, index, later->filesystem };
+
+	return snapshot_families_shared_before(search->set->filesystems[later->filesystem].families,
+					       later->member, is_not_read, &before, NULL);
+}
+
+/* The later subvolumes are read if that is faster than lookups. Those that differ little cost little. */
+static int read_later(struct whole_search *search)
+{
+	uint64_t lookups = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < search->list.later_count; i++)
+		if (!shared_with_later(search, i))
+			lookups = saturating_add(lookups, search->list.later[i].member->tree_bytes /
+								  TREE_BYTES_PER_LOOKUP);
+	if (lookups >= search->depending_count)
+		return 0;
+	for (size_t i = 0; ret == 0 && i < search->list.later_count; i++) {
+		const struct later_subvolume *later = &search->list.later[i];
+		uint64_t shared_before = shared_with_later(search, i);
+
+		if (shared_before < search->later_min_generation)
+			shared_before = search->later_min_generation;
+		ret = read_outside(search, later->filesystem, later->member, shared_before);
+	}
+	search->set->knows_later = true;
+	return ret;
 }
 
 static int read_whole(struct whole_search *search, const struct whole_subvolume *whole)
@@ -249,6 +328,8 @@ static int read_whole(struct whole_search *search, const struct whole_subvolume 
 	};
 	int ret = whole->member ? find_common_leaves(&reading, whole) : 0;
 
+	if (whole->has_later && reading.shared_before < search->later_min_generation)
+		search->later_min_generation = reading.shared_before;
 	if (ret == 0)
 		ret = read_tree(&reading, whole->named->subvolid);
 	if (ret == 0 && whole->member)
@@ -304,6 +385,7 @@ int whole_subvolumes_read(struct named_set *set, const struct steady_look *look,
 		.look = look,
 		.progress = progress,
 		.data = data,
+		.later_min_generation = UINT64_MAX,
 	};
 	int ret;
 
@@ -314,6 +396,8 @@ int whole_subvolumes_read(struct named_set *set, const struct steady_look *look,
 		ret = whole_list_make(&search.list, set, look);
 	for (size_t i = 0; ret == 0 && i < search.list.count; i++)
 		ret = read_whole(&search, &search.list.wholes[i]);
+	if (ret == 0)
+		ret = read_later(&search);
 	if (ret == 0)
 		ret = add_up_written(set);
 	space_reader_free(search.reader);

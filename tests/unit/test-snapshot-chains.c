@@ -10,7 +10,8 @@
 #include "sharing/snapshot-chains.h"
 #include "test.h"
 
-#define ROOM 128
+#define ROOM (16 * 1024)
+#define ITEMS 200
 #define FIRST_ID 300
 #define GENERATION 10
 
@@ -46,22 +47,41 @@ static int teardown(void **state)
 	return ioctl_mock_teardown(state);
 }
 
+static struct tree_item item_of(uint64_t inode, uint64_t generation)
+{
+	return (struct tree_item){ inode, key.type, key.offset, generation, "", 0 };
+}
+
+/* MOST items of subvolume SUBVOLID from KEY on are asked for, and there are COUNT. */
+static void expect_items(uint64_t subvolid, struct tree_key from, uint32_t most,
+			 const struct tree_item *items, uint32_t count)
+{
+	const struct tree_key end = { UINT64_MAX, UINT8_MAX, UINT64_MAX };
+
+	expect_batch(&(struct batch_key){ subvolid, from, end, most, ROOM }, items, count, 0);
+}
+
 /* Subvolume SUBVOLID has the item in a leaf of GENERATION; 0: it does not have it. */
 static void expect_leaf(uint64_t subvolid, uint64_t generation)
 {
-	const struct tree_item item = { key.objectid, key.type, key.offset, generation, "", 0 };
+	const struct tree_item item = item_of(key.objectid, generation);
 
-	expect_batch(&(struct batch_key){ subvolid, key, key, 1, ROOM }, &item, generation ? 1 : 0,
-		     0);
+	expect_items(subvolid, key, 1, &item, generation ? 1 : 0);
+}
+
+static void assert_holders_of(size_t number, struct tree_key item, uint64_t generation,
+			      uint32_t first, uint32_t last)
+{
+	struct holders holders = NO_HOLDERS;
+
+	assert_int_equal(snapshot_chains_find(chains, number, item, generation, &holders), 0);
+	assert_int_equal(holders.first, first);
+	assert_int_equal(holders.last, last);
 }
 
 static void assert_holders(size_t number, uint64_t generation, uint32_t first, uint32_t last)
 {
-	struct holders holders = NO_HOLDERS;
-
-	assert_int_equal(snapshot_chains_find(chains, number, key, generation, &holders), 0);
-	assert_int_equal(holders.first, first);
-	assert_int_equal(holders.last, last);
+	assert_holders_of(number, key, generation, first, last);
 }
 
 static void test_a_leaf_that_the_last_one_has(void **state)
@@ -79,11 +99,37 @@ static void test_a_leaf_that_went(void **state)
 	expect_leaf(FIRST_ID + 4, GENERATION);
 	expect_leaf(FIRST_ID + 5, 0);
 	assert_holders(0, GENERATION, 0, 4);
-	/* its next item */
+	/* the same again */
 	expect_leaf(FIRST_ID + 7, 25);
 	expect_leaf(FIRST_ID + 4, GENERATION);
 	expect_leaf(FIRST_ID + 5, 0);
 	assert_holders(0, GENERATION, 0, 4);
+}
+
+static struct tree_key key_of(uint64_t inode)
+{
+	return (struct tree_key){ inode, key.type, key.offset };
+}
+
+static void test_the_next_items_of_a_leaf(void **state)
+{
+	const struct tree_item items[] = { item_of(258, GENERATION), item_of(260, GENERATION),
+					   item_of(261, 25) };
+
+	(void)state;
+	expect_leaf(FIRST_ID + 7, GENERATION);
+	assert_holders_of(2, key, GENERATION, 2, 7);
+	expect_items(FIRST_ID + 7, key_of(258), ITEMS, items, 3);
+	assert_holders_of(2, key_of(258), GENERATION, 2, 7);
+	assert_holders_of(2, key_of(260), GENERATION, 2, 7);
+	/* it is in a newer leaf, so the last one does not have this one */
+	expect_items(FIRST_ID + 4, key_of(261), 1, items, 0);
+	expect_items(FIRST_ID + 3, key_of(261), 1, items, 0);
+	assert_holders_of(2, key_of(261), GENERATION, 2, 2);
+	/* what comes before is searched anew */
+	expect_items(FIRST_ID + 7, key_of(259), 1, &items[1], 1);
+	expect_items(FIRST_ID + 3, key_of(259), 1, &items[1], 1);
+	assert_holders_of(2, key_of(259), GENERATION, 2, 2);
 }
 
 /* Written in the transaction of the snapshot, it may have been written again after that. */
@@ -93,12 +139,18 @@ static void test_a_leaf_as_old_as_the_snapshot(void **state)
 	assert_holders(2, MADE + 2, 2, 2);
 }
 
+/* A branch of the third, and one that goes on from it */
+static void add_branch(void)
+{
+	add(400, 20, 30, 2);
+	add(401, 21, 31, 8);
+}
+
 static void test_a_branch(void **state)
 {
 	(void)state;
-	/* of the third, and one that goes on from it; and one of the sixth */
-	add(400, 20, 30, 2);
-	add(401, 21, 31, 8);
+	add_branch();
+	/* of the sixth */
 	add(500, 30, 30, 5);
 
 	expect_leaf(FIRST_ID + 7, 0);
@@ -118,8 +170,7 @@ static void test_a_branch(void **state)
 static void test_branches_are_searched_anew(void **state)
 {
 	(void)state;
-	add(400, 20, 30, 2);
-	add(401, 21, 31, 8);
+	add_branch();
 	add(402, 22, 31, 8);
 	expect_leaf(FIRST_ID + 7, GENERATION);
 	expect_leaf(400, GENERATION);
@@ -146,7 +197,10 @@ static void test_one_that_was_deleted(void **state)
 	struct holders holders = NO_HOLDERS;
 
 	(void)state;
-	expect_batch(&(struct batch_key){ FIRST_ID + 7, key, key, 1, ROOM }, NULL, 0, ENOENT);
+	expect_batch(
+		&(struct batch_key){
+			FIRST_ID + 7, key, { UINT64_MAX, UINT8_MAX, UINT64_MAX }, 1, ROOM },
+		NULL, 0, ENOENT);
 	assert_int_equal(snapshot_chains_find(chains, 0, key, GENERATION, &holders), -ENOENT);
 }
 
@@ -155,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_leaf_that_the_last_one_has, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_leaf_that_went, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_the_next_items_of_a_leaf, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_leaf_as_old_as_the_snapshot, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_branch, setup, teardown),
