@@ -115,7 +115,7 @@ int file_walk_defer(struct file_walk *walk, const struct found_file *file);
 int file_walk_open(const struct file_walk *walk, const struct found_file *file,
 		   struct stat *ret_status);
 
-/* Whether FILE is another name of one of FILES: it need not be opened. Any thread may call this. */
+/* Whether FILE is another name of one of FILES: it need not be opened. Any thread may call this while FILES stay. */
 bool found_file_is_one_of(const struct found_file *file, const struct inode_set *files);
 
 /*

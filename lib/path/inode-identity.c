@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -54,12 +53,11 @@ bool is_name_of_inode(int directory, const char *name, dev_t device, ino_t inode
 {
 	struct statx status;
 
-	if (kernel_statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-			 STATX_TYPE | STATX_INO, &status) < 0)
+	if (kernel_statx(directory, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO,
+			 &status) < 0)
 		return false;
 	return status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT &&
-	       !(status.stx_attributes & STATX_ATTR_MOUNT_ROOT) && S_ISREG(status.stx_mode) &&
-	       status.stx_ino == inode &&
+	       !(status.stx_attributes & STATX_ATTR_MOUNT_ROOT) && status.stx_ino == inode &&
 	       makedev(status.stx_dev_major, status.stx_dev_minor) == device;
 }
 

@@ -23,8 +23,8 @@ int inode_identity_of(int fd, struct inode_identity *ret_identity);
 int mount_identity_of(int fd, uint64_t *ret_mount);
 
 /*
- * Whether NAME in DIRECTORY is a name of the file INODE of DEVICE, and nothing is mounted there. False if that
- * cannot be told. Rests on statx(2).
+ * Whether NAME in DIRECTORY is a name of INODE of DEVICE, and nothing is mounted there. False if that is
+ * unknown, as before Linux 5.8. Rests on statx(2).
  */
 bool is_name_of_inode(int directory, const char *name, dev_t device, ino_t inode);
 

@@ -54,11 +54,12 @@ struct named_extent {
 	/* something in the set refers to it, and a subvolume that is not in the set */
 	uint8_t is_in_set;
 	uint8_t is_held_outside;
+	/* some of LEAF_REF_COUNT count only if the later subvolumes of whole-list.h were read */
+	uint8_t depends_on_later;
 	/*
 	 * references in leaves that only whole subvolumes of the set have, each leaf once: there are at least so
-	 * many, if what depends on the later subvolumes is known; and the arguments of these subvolumes
+	 * many; and the arguments of these subvolumes
 	 */
-	uint8_t depends_on_later;
 	uint32_t leaf_ref_count;
 	struct holders holders;
 };
@@ -104,7 +105,7 @@ struct named_set {
 	struct named_subvolume **subvolumes_by_id;
 	struct record_sort *extents;
 	struct record_sort *inodes;
-	/* what the later subvolumes of whole-list.h refer to is marked as held outside */
+	/* the later subvolumes of whole-list.h were read */
 	bool knows_later;
 	/* of whole-subvolumes.h; NULL unless it is asked for */
 	struct record_sort *written;

@@ -36,9 +36,9 @@ struct chain {
 /* Where a search in a tree is. The next one often goes on from there. */
 struct window {
 	struct tree_batch *items;
-	/* of whom, and from where on: the items of the batch are those from ITEM on */
+	/* the subvolume, and the key that was searched; ITEM is the first one from there on */
 	size_t number;
-	struct tree_key from;
+	struct tree_key key;
 	bool has_item;
 	struct tree_item item;
 };
@@ -59,8 +59,10 @@ int snapshot_chains_new(struct snapshot_chains **ret_chains)
 	struct snapshot_chains *chains = calloc(1, sizeof(*chains));
 	int ret = chains ? 0 : -ENOMEM;
 
-	for (size_t i = 0; ret == 0 && i <= GUESSES; i++)
+	for (size_t i = 0; ret == 0 && i <= GUESSES; i++) {
+		chains->windows[i].number = SIZE_MAX;
 		ret = tree_batch_new(&chains->windows[i].items, WINDOW_ROOM);
+	}
 	if (ret < 0) {
 		snapshot_chains_free(chains);
 		return ret;
@@ -165,12 +167,12 @@ static int seek_item(struct window *window, const struct chained_subvolume *subv
 		     size_t number, struct tree_key key)
 {
 	const struct tree_key end = { UINT64_MAX, UINT8_MAX, UINT64_MAX };
-	bool goes_on = window->number == number && tree_key_compare(&window->from, &key) < 0;
+	bool goes_on = window->number == number && tree_key_compare(&window->key, &key) <= 0;
 	int ret = 0;
 
 	window->has_item &= goes_on;
 	window->number = number;
-	window->from = key;
+	window->key = key;
 	while (ret == 0 && window->has_item && compare_item(&window->item, &key) < 0)
 		ret = next_item(window);
 	if (ret < 0 || window->has_item)

@@ -34,7 +34,7 @@ int snapshot_chains_add(struct snapshot_chains *chains, const struct chained_sub
 
 /*
  * Adds subvolume NUMBER to HOLDERS, and those after it that have in common with it the leaf, written in
- * transaction LEAF_GENERATION, that has the item KEY. Fast for one item of a leaf after the other.
+ * transaction LEAF_GENERATION, that has the item KEY. Fast if it is called for the items of a leaf in order.
  * Returns 0, or a negative errno as tree_search_next().
  */
 int snapshot_chains_find(struct snapshot_chains *chains, size_t number, struct tree_key key,

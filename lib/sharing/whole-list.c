@@ -59,7 +59,7 @@ struct set_filesystem {
 	uint32_t filesystem;
 };
 
-static bool is_later_or_not_whole(const void *data, uint64_t subvolid)
+static bool is_no_earlier_whole(const void *data, uint64_t subvolid)
 {
 	const struct set_filesystem *of = data;
 	const struct named_subvolume *named = named_set_find_subvolume(of->set, of->filesystem,
@@ -91,7 +91,7 @@ static int compare_with_those_before(struct whole_list *list, const struct named
 	if (whole->member)
 		whole->shared_before =
 			snapshot_families_shared_before(filesystem->families, whole->member,
-							is_later_or_not_whole, &of, &base);
+							is_no_earlier_whole, &of, &base);
 	named->whole_number = whole - list->wholes + 1;
 	chained.shared_before = whole->shared_before;
 	if (base)
@@ -101,7 +101,10 @@ static int compare_with_those_before(struct whole_list *list, const struct named
 	return list->chains ? snapshot_chains_add(list->chains, &chained) : 0;
 }
 
-/* Whether whole leaves go with one argument: not if it took some of the files before, nor while leaves move. */
+/*
+ * Whether all extents of a leaf have the same holders: not if files of a subvolume were named before it, nor while
+ * leaves move.
+ */
 static bool leaves_have_holders(const struct whole_list *list, const struct named_set *set,
 				const struct steady_look *look)
 {
@@ -134,8 +137,8 @@ static int find_birth(const struct whole_list *list, const struct named_set *set
 				       ret_birth_ns);
 }
 
-/* What MEMBER has in common with an earlier one that is not in the set. */
-struct outside_search {
+/* One that is not in the set and comes before MEMBER. */
+struct earlier_search {
 	const struct named_set *set;
 	uint32_t filesystem;
 	const struct family_member *member;
@@ -155,9 +158,9 @@ static int compare_members(const struct family_member *a, const struct family_me
 	return order ? order : compare_numbers(a->subvolid, b->subvolid);
 }
 
-static bool is_whole_or_later(const void *data, uint64_t subvolid)
+static bool is_no_earlier_outside(const void *data, uint64_t subvolid)
 {
-	const struct outside_search *of = data;
+	const struct earlier_search *of = data;
 	const struct snapshot_families *families = of->set->filesystems[of->filesystem].families;
 
 	return is_whole(of->set, of->filesystem, subvolid) ||
@@ -199,17 +202,16 @@ static int add_later(struct whole_list *list, struct later_subvolume subvolume)
 static int compare_with_other(struct whole_list *list, const struct named_set *set,
 			      uint32_t filesystem, const struct family_member *member)
 {
-	const struct outside_search of = { set, filesystem, member };
+	const struct earlier_search of = { set, filesystem, member };
 	bool is_partly_in_set = named_set_find_subvolume(set, filesystem, member->subvolid);
 	bool is_later = false;
 	uint64_t birth_ns, shared_before;
 	int ret = find_birth(list, set, filesystem, member, &birth_ns);
 
-	/* It was deleted meanwhile. */
 	if (ret < 0)
-		return ret == -ENOENT ? 0 : ret;
+		return ret;
 	shared_before = snapshot_families_shared_before(set->filesystems[filesystem].families,
-							member, is_whole_or_later, &of, NULL);
+							member, is_no_earlier_outside, &of, NULL);
 	for (size_t i = 0; i < list->count; i++) {
 		struct whole_subvolume *whole = &list->wholes[i];
 
@@ -217,7 +219,9 @@ static int compare_with_other(struct whole_list *list, const struct named_set *s
 			is_later |= compare_with_relative(whole, member, shared_before,
 							  is_partly_in_set);
 	}
-	return is_later ? add_later(list, (struct later_subvolume){ member, filesystem }) : 0;
+	return is_later ? add_later(list, (struct later_subvolume){ .member = member,
+								    .filesystem = filesystem }) :
+			  0;
 }
 
 static int compare_with_others(struct whole_list *list, const struct named_set *set,
@@ -244,11 +248,47 @@ static int compare_later(const void *a, const void *b)
 	return order ? order : compare_members(x->member, y->member);
 }
 
+struct later_search {
+	const struct snapshot_families *families;
+	/* those before one of them */
+	const struct later_subvolume *later;
+	size_t count;
+	uint32_t filesystem;
+};
+
+static bool is_not_before(const void *data, uint64_t subvolid)
+{
+	const struct later_search *of = data;
+	const struct later_subvolume key = {
+		.member = snapshot_families_find(of->families, subvolid),
+		.filesystem = of->filesystem,
+	};
+
+	return !bsearch(&key, of->later, of->count, sizeof(key), compare_later);
+}
+
+static void order_later(struct whole_list *list, const struct named_set *set)
+{
+	qsort(list->later, list->later_count, sizeof(*list->later), compare_later);
+	for (size_t i = 0; i < list->later_count; i++) {
+		struct later_subvolume *later = &list->later[i];
+		const struct later_search of = {
+			.families = set->filesystems[later->filesystem].families,
+			.later = list->later,
+			.count = i,
+			.filesystem = later->filesystem,
+		};
+
+		later->shared_before = snapshot_families_shared_before(of.families, later->member,
+								       is_not_before, &of, NULL);
+	}
+}
+
 /* -- which leaves count -- */
 
 static void find_counted_leaves(const struct whole_list *list, struct whole_subvolume *whole)
 {
-	whole->uncounted_before = UINT64_MAX;
+	whole->newest_uncounted = UINT64_MAX;
 	for (const struct whole_subvolume *other = list->wholes; other < whole; other++) {
 		uint64_t newest = other->member ? other->member->generation : UINT64_MAX;
 
@@ -256,8 +296,8 @@ static void find_counted_leaves(const struct whole_list *list, struct whole_subv
 			continue;
 		if (newest > whole->newest_before)
 			whole->newest_before = newest;
-		if (other->newest_outside < whole->uncounted_before)
-			whole->uncounted_before = other->newest_outside;
+		if (other->newest_outside < whole->newest_uncounted)
+			whole->newest_uncounted = other->newest_outside;
 	}
 }
 
@@ -280,10 +320,10 @@ int whole_list_make(struct whole_list *list, const struct named_set *set,
 		if (!i || filesystem != list->wholes[i - 1].named->filesystem)
 			ret = compare_with_others(list, set, filesystem);
 	}
-	for (size_t i = 0; i < list->count; i++)
+	for (size_t i = 0; ret == 0 && i < list->count; i++)
 		find_counted_leaves(list, &list->wholes[i]);
-	if (list->later)
-		qsort(list->later, list->later_count, sizeof(*list->later), compare_later);
+	if (ret == 0 && list->later)
+		order_later(list, set);
 	return ret;
 }
 

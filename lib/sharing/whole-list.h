@@ -19,20 +19,22 @@ struct whole_subvolume {
 	/* older leaves are also in a subvolume of the list before it; newer ones are in none of these */
 	uint64_t shared_before;
 	uint64_t newest_before;
-	/* newer leaves are in no subvolume that is not in the list, unless it HAS_LATER and they are in one of these */
+	/* newer leaves are in no subvolume that is not in the list, except perhaps in a later one if it HAS_LATER */
 	uint64_t newest_outside;
 	bool has_later;
 	/* leaves up to this generation do not count in those of the list before it */
-	uint64_t uncounted_before;
+	uint64_t newest_uncounted;
 };
 
 /*
- * A subvolume that is not in the set. Of a subvolume of the list that was changed before, it can have
- * leaves that no other one has that is not in the set.
+ * A subvolume that is not in the set. It may be the only such one that has a leaf in common with one of the
+ * list, which was changed before it.
  */
 struct later_subvolume {
 	const struct family_member *member;
 	uint32_t filesystem;
+	/* older leaves are also in another later one before it */
+	uint64_t shared_before;
 };
 
 struct whole_list {

@@ -82,10 +82,10 @@ static int count_leaf_ref(const struct whole_reading *reading, const struct disk
 		if (generation <= whole->newest_outside)
 			return 0;
 		named->leaf_ref_count = 1;
-	} else if (generation <= whole->uncounted_before) {
+		named->depends_on_later = whole->has_later;
+	} else if (generation <= whole->newest_uncounted) {
 		return 0;
 	}
-	named->depends_on_later = whole->has_later;
 	return snapshot_chains_find(list->chains, whole - list->wholes, key, generation,
 				    &named->holders);
 }
@@ -249,9 +249,8 @@ static int read_outside(struct whole_search *search, uint32_t filesystem,
 
 	if (ret <= 0)
 		return ret;
-	ret = read_tree(&reading, member->subvolid);
-	/* It was deleted meanwhile. */
-	return ret == -ENOENT ? 0 : ret;
+	/* If it was deleted meanwhile, others have leaves that were to be read in it. */
+	return read_tree(&reading, member->subvolid);
 }
 
 /* The nearest relative of MEMBER is read if that is faster than lookups. */
@@ -267,53 +266,29 @@ static int read_relative(const struct whole_reading *of, const struct family_mem
 	return read_outside(search, of->filesystem, relative, of->min_generation);
 }
 
-/* The later subvolumes that are read before one. */
-struct later_read {
-	const struct later_subvolume *later;
-	size_t count;
-	uint32_t filesystem;
-};
-
-static bool is_not_read(const void *data, uint64_t subvolid)
-{
-	const struct later_read *read = data;
-
-	for (size_t i = 0; i < read->count; i++)
-		if (read->later[i].filesystem == read->filesystem &&
-		    read->later[i].member->subvolid == subvolid)
-			return false;
-	return true;
-}
-
-/* Which leaves of the later subvolume INDEX are not in one that is read before it. */
-static uint64_t shared_with_later(const struct whole_search *search, size_t index)
-{
-	const struct later_subvolume *later = &search->list.later[index];
-	const struct later_read before = { search->list.later, index, later->filesystem };
-
-	return snapshot_families_shared_before(search->set->filesystems[later->filesystem].families,
-					       later->member, is_not_read, &before, NULL);
-}
-
-/* The later subvolumes are read if that is faster than lookups. Those that differ little cost little. */
+/*
+ * The later subvolumes are read if that is faster than lookups. Those that have much in common with one before
+ * count as nothing. The bound is safe for other file systems, too, although it may be lower than needed.
+ */
 static int read_later(struct whole_search *search)
 {
+	const struct whole_list *list = &search->list;
 	uint64_t lookups = 0;
 	int ret = 0;
 
-	for (size_t i = 0; i < search->list.later_count; i++)
-		if (!shared_with_later(search, i))
-			lookups = saturating_add(lookups, search->list.later[i].member->tree_bytes /
+	for (size_t i = 0; i < list->later_count; i++)
+		if (!list->later[i].shared_before)
+			lookups = saturating_add(lookups, list->later[i].member->tree_bytes /
 								  TREE_BYTES_PER_LOOKUP);
 	if (lookups >= search->depending_count)
 		return 0;
-	for (size_t i = 0; ret == 0 && i < search->list.later_count; i++) {
-		const struct later_subvolume *later = &search->list.later[i];
-		uint64_t shared_before = shared_with_later(search, i);
+	for (size_t i = 0; ret == 0 && i < list->later_count; i++) {
+		const struct later_subvolume *later = &list->later[i];
+		uint64_t first = later->shared_before;
 
-		if (shared_before < search->later_min_generation)
-			shared_before = search->later_min_generation;
-		ret = read_outside(search, later->filesystem, later->member, shared_before);
+		if (first < search->later_min_generation)
+			first = search->later_min_generation;
+		ret = read_outside(search, later->filesystem, later->member, first);
 	}
 	search->set->knows_later = true;
 	return ret;

@@ -40,13 +40,13 @@ teardown_file() {
     validate_documents
 }
 
-# What a test mounted below its own folder or $MNT/within
+# What a test mounted below its own folder or $MNT
 unmount_places() {
     local place
 
     while read -r place; do
         umount "$place"
-    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" -e "^$MNT/within" | tac)
+    done < <(findmnt -rno TARGET | grep -e "^$BATS_TEST_TMPDIR/" -e "^$MNT/" | tac)
 }
 
 # mount_sprout DIRECTORY: a new file system that grew from a seed device. old (NOCOW) and prealloc, 1 MiB each, are on

@@ -269,7 +269,7 @@ END
     expect_json .total.freed.kept_bytes $((2 * MIB))
 }
 
-# leaves_around BYTES: a subvolume v, where file and the first and the last one of small files are in three leaves
+# leaves_around BYTES: a subvolume v, where file and the first and the last one of small files are in three leaves of 16 KiB
 leaves_around() {
     local number
 
@@ -301,6 +301,8 @@ leaves_around() {
 }
 
 @test "what a later subvolume has, and an earlier and nearer one has not" {
+    local number
+
     leaves_around 3000
     btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/sunday"
     random "$MNT/v/file" 2
@@ -317,7 +319,7 @@ leaves_around() {
     expect_rows freed_with_above_bytes 2
 }
 
-@test "what a later subvolume has, whose tree is larger than what it can tell" {
+@test "what a later subvolume has whose tree is not worth reading" {
     leaves_around 1500
     btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/monday"
     rm "$MNT/v/100"
@@ -330,6 +332,25 @@ leaves_around() {
     expect_rows freed_with_above_bytes 0
 }
 
+@test "a later subvolume that is deleted before it is read, and one that has the same leaves" {
+    local trace=$BATS_TEST_TMPDIR/trace day tree searches
+
+    command -v strace >/dev/null || skip "strace is not installed"
+    leaves_around 3000
+    for day in monday tuesday wednesday; do
+        btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/$day"
+    done
+    btrfs -q subvolume delete "$MNT/v"
+    settle "$MNT"
+    tree=$(btrfs inspect-internal rootid "$MNT/tuesday")
+    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/monday" >/dev/null
+    searches=$(grep -m 1 -B 1000 "tree_id=$tree," "$trace" | awk '{ calls[$1]++ } END { print calls[$1] }')
+    run -0 strace -f -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$searches" -o "$trace" \
+        "$FASTPATH" --format json fiemap-shared --subvolumes "$MNT/monday"
+    grep -q "tree_id=$tree,.*INJECTED" "$trace" || fail "$(<"$trace")"
+    expect_rows freed_with_above_bytes 0
+}
+
 @test "a later subvolume of which only a file is in the set" {
     leaves_around 3000
     btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/monday"
@@ -339,7 +360,7 @@ leaves_around() {
     expect_json '.total.arguments[1].freed_with_above_bytes' $((2 * MIB + 4096))
 }
 
-@test "a leaf that two have, of which one was changed before and the other after a third one" {
+@test "a leaf that two have, changed before and after a related one that is not in the set" {
     leaves_around 3000
     btrfs -q subvolume snapshot "$MNT/v" "$MNT/first"
     btrfs -q subvolume snapshot "$MNT/first" "$MNT/second"

@@ -14,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A libc can have it, too. */
+#ifndef STATX_TYPE
 #include <linux/stat.h>
+#endif
 
 #include "path/inode-identity.h"
 #include "test.h"
@@ -134,20 +137,19 @@ static void test_name(void **state)
 {
 	int first = make_file("first"), second = make_file("second");
 	struct stat status;
+	bool is_name;
 
 	(void)state;
 	assert_int_equal(fstat(first, &status), 0);
-	assert_int_equal(is_name_of_inode(root_fd, "first", status.st_dev, status.st_ino),
-			 knows_mount_roots);
+	is_name = is_name_of_inode(root_fd, "first", status.st_dev, status.st_ino);
+	assert_int_equal(is_name, knows_mount_roots);
 	assert_false(is_name_of_inode(root_fd, "first", status.st_dev + 1, status.st_ino));
 	assert_false(is_name_of_inode(root_fd, "second", status.st_dev, status.st_ino));
 	assert_false(is_name_of_inode(root_fd, "third", status.st_dev, status.st_ino));
 	no_mount_id = true;
 	assert_false(is_name_of_inode(root_fd, "first", status.st_dev, status.st_ino));
 
-	/* a directory, on which nothing is mounted, and one on which something is */
-	assert_int_equal(fstat(root_fd, &status), 0);
-	assert_false(is_name_of_inode(root_fd, ".", status.st_dev, status.st_ino));
+	/* something is mounted there */
 	no_mount_id = false;
 	assert_int_equal(stat("/proc", &status), 0);
 	assert_false(is_name_of_inode(AT_FDCWD, "/proc", status.st_dev, status.st_ino));
