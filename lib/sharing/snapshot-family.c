@@ -82,11 +82,20 @@ static int add_member(struct snapshot_families *families, const struct family_me
 	return 0;
 }
 
+/* It comes after the root's item. */
+static void note_parent(struct snapshot_families *families, const struct tree_item *item)
+{
+	if (families->count && families->members[families->count - 1].subvolid == item->objectid)
+		families->members[families->count - 1].parent_subvolid = item->offset;
+}
+
 static int take_root(void *data, const struct tree_item *item)
 {
 	struct family_member member;
 	int ret;
 
+	if (item->type == BTRFS_ROOT_BACKREF_KEY)
+		note_parent(data, item);
 	if (item->type != BTRFS_ROOT_ITEM_KEY || !is_subvolume_id(item->objectid))
 		return 0;
 	ret = parse_member(item, &member);
@@ -183,6 +192,34 @@ static int sort_by_age(struct snapshot_families *families)
 
 /* -- reading -- */
 
+static int compare_subvolid(const void *key, const void *member)
+{
+	const uint64_t *subvolid = key;
+	const struct family_member *other = member;
+
+	return (*subvolid > other->subvolid) - (*subvolid < other->subvolid);
+}
+
+static struct family_member *find_member(const struct snapshot_families *families,
+					 uint64_t subvolid)
+{
+	if (!families->count)
+		return NULL;
+	return bsearch(&subvolid, families->members, families->count, sizeof(*families->members),
+		       compare_subvolid);
+}
+
+static void find_named(struct snapshot_families *families)
+{
+	for (size_t i = 0; i < families->count; i++) {
+		const struct family_member *named = &families->members[i];
+		struct family_member *parent = find_member(families, named->parent_subvolid);
+
+		if (parent && parent->last_named_transid < named->otransid)
+			parent->last_named_transid = named->otransid;
+	}
+}
+
 int snapshot_families_read(struct snapshot_families **ret_families, int fd)
 {
 	const struct tree_key min = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
@@ -197,6 +234,8 @@ int snapshot_families_read(struct snapshot_families **ret_families, int fd)
 		ret = find_origins(families);
 	if (ret == 0)
 		ret = sort_by_age(families);
+	if (ret == 0)
+		find_named(families);
 	if (ret < 0) {
 		snapshot_families_free(families);
 		return ret;
@@ -221,21 +260,10 @@ void snapshot_families_freep(struct snapshot_families **families)
 	snapshot_families_free(*families);
 }
 
-static int compare_subvolid(const void *key, const void *member)
-{
-	const uint64_t *subvolid = key;
-	const struct family_member *other = member;
-
-	return (*subvolid > other->subvolid) - (*subvolid < other->subvolid);
-}
-
 const struct family_member *snapshot_families_find(const struct snapshot_families *families,
 						   uint64_t subvolid)
 {
-	if (!families->count)
-		return NULL;
-	return bsearch(&subvolid, families->members, families->count, sizeof(*families->members),
-		       compare_subvolid);
+	return find_member(families, subvolid);
 }
 
 const struct family_member *snapshot_families_at(const struct snapshot_families *families,
@@ -246,18 +274,21 @@ const struct family_member *snapshot_families_at(const struct snapshot_families 
 
 /*
  * A tree changes by copies of its blocks, which are newer. So a block that was in it at a snapshot, and is
- * in it later, was in it all the time: it is in the snapshot, too.
+ * in it later, was in it all the time: it is in the snapshot, too. In the transaction of a snapshot, its
+ * origin can still get the names of this one and of others, and then has newer blocks.
  */
 static uint64_t shared_before(const struct family_member *member, const struct family_member *other)
 {
 	bool is_as_created = other->generation <= other->otransid;
+	bool has_newer_names = other->last_named_transid >= member->otransid;
 
-	if (is_same_uuid(other->uuid, member->parent_uuid) && other->generation <= member->otransid)
+	if (is_same_uuid(other->uuid, member->parent_uuid) &&
+	    other->generation <= member->otransid && !has_newer_names)
 		return member->otransid;
 	if (is_same_uuid(other->parent_uuid, member->uuid) && is_as_created)
 		return other->otransid;
 	if (is_same_uuid(other->parent_uuid, member->parent_uuid) && is_as_created &&
-	    other->otransid <= member->otransid)
+	    other->otransid < member->otransid)
 		return other->otransid;
 	return 0;
 }

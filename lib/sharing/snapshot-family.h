@@ -26,6 +26,10 @@ struct family_member {
 	uint64_t generation;
 	/* the size of its tree */
 	uint64_t tree_bytes;
+	/* the subvolume whose directory has its name; 0: it is not known */
+	uint64_t parent_subvolid;
+	/* when the last one whose name it has was created: in this transaction, its directory was changed */
+	uint64_t last_named_transid;
 };
 
 struct snapshot_families;

@@ -375,6 +375,20 @@ leaves_around() {
     expect_rows freed_with_above_bytes 0 2
 }
 
+@test "a leaf that was changed by the name of a snapshot, which still has it" {
+    local number
+
+    btrfs -q subvolume create "$MNT/v"
+    for number in {1..300}; do head -c 4096 /dev/zero >"$MNT/v/$number"; done
+    btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/first"
+    btrfs -q subvolume snapshot -r "$MNT/v" "$MNT/v/within"
+    btrfs -q subvolume snapshot "$MNT/v/within" "$MNT/last"
+    rm "$MNT/last"/?
+    sync -f "$MNT"
+    subvolumes "$MNT"/{first,v,v/within,last}
+    expect_json '[.total.arguments[].freed_with_above_bytes] | tojson' "[0,0,$((9 * 4096)),$((300 * 4096))]"
+}
+
 @test "what is no subvolume, and what cannot be combined" {
     local option
 

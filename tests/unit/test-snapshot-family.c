@@ -99,12 +99,14 @@ struct relative {
 	char parent_uuid;
 	uint64_t otransid;
 	uint64_t generation;
+	/* the subvolume that has its name, if the test needs that */
+	uint64_t named_in;
 };
 
 static const struct relative relatives[] = {
-	{ 300, 'o', 0, 10, 90 },   { 301, 'a', 'o', 20, 20 }, { 302, 'b', 'o', 30, 31 },
-	{ 303, 'c', 'o', 40, 40 }, { 304, 'd', 'o', 40, 40 }, { 305, 'e', 'c', 50, 60 },
-	{ 306, 'x', 0, 15, 15 },
+	{ 300, 'o', 0, 10, 90, 0 },   { 301, 'a', 'o', 20, 20, 0 }, { 302, 'b', 'o', 30, 31, 0 },
+	{ 303, 'c', 'o', 40, 40, 0 }, { 304, 'd', 'o', 40, 40, 0 }, { 305, 'e', 'c', 50, 60, 0 },
+	{ 306, 'x', 0, 15, 15, 0 },
 };
 
 static void expect_relatives_of(const struct relative made_relatives[ARRAY_SIZE(relatives)])
@@ -112,7 +114,9 @@ static void expect_relatives_of(const struct relative made_relatives[ARRAY_SIZE(
 	const struct tree_key last = { LAST_ID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
 	struct tree_key next = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
 	struct btrfs_root_item raw[ARRAY_SIZE(relatives)] = { 0 };
-	struct tree_item items[ARRAY_SIZE(relatives)];
+	struct tree_item items[2 * ARRAY_SIZE(relatives)];
+	const struct tree_item *end;
+	uint32_t count = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(relatives); i++) {
 		const struct relative *made = &made_relatives[i];
@@ -124,14 +128,18 @@ static void expect_relatives_of(const struct relative made_relatives[ARRAY_SIZE(
 		raw[i].otransid = htole64(made->otransid);
 		raw[i].uuid[0] = made->uuid;
 		raw[i].parent_uuid[0] = made->uuid == 'x' ? 'o' : made->parent_uuid;
-		items[i] = (struct tree_item){
+		items[count++] = (struct tree_item){
 			made->id, BTRFS_ROOT_ITEM_KEY, 0, 90, &raw[i], sizeof(raw[i]),
 		};
+		if (made->named_in)
+			items[count++] = (struct tree_item){
+				made->id, BTRFS_ROOT_BACKREF_KEY, made->named_in, 90, "", 0,
+			};
 	}
 	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, next, last, UINT32_MAX, ROOM },
-		     items, ARRAY_SIZE(relatives), 0);
-	next = (struct tree_key){ made_relatives[ARRAY_SIZE(relatives) - 1].id, BTRFS_ROOT_ITEM_KEY,
-				  1 };
+		     items, count, 0);
+	end = &items[count - 1];
+	next = (struct tree_key){ end->objectid, end->type, end->offset + 1 };
 	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, next, last, UINT32_MAX, ROOM },
 		     NULL, 0, 0);
 }
@@ -163,14 +171,34 @@ static void test_what_is_shared_with_others(void **state)
 	/* a snapshot: with an earlier one, and not with a later one */
 	assert_int_equal(SHARED_BEFORE(301, 301), 0);
 	assert_int_equal(SHARED_BEFORE(302, 302), 20);
-	/* with one of the same transaction */
-	assert_int_equal(SHARED_BEFORE(304, 304), 40);
-	assert_int_equal(SHARED_BEFORE(304, 304, 303), 20);
+	/* not with one of the same transaction */
+	assert_int_equal(SHARED_BEFORE(304, 304), 20);
 	/* with its origin, which was not changed since */
 	assert_int_equal(SHARED_BEFORE(305, 305), 50);
 	assert_int_equal(SHARED_BEFORE(305, 305, 303), 0);
 	/* not with one that was */
 	assert_int_equal(SHARED_BEFORE(303, 303, 304), 20);
+	assert_int_equal(SHARED_BEFORE(306, 306), 0);
+}
+
+/* The origin has them, and what changed for that is not in them, or in one of them only. */
+static void test_names_that_are_newer_than_the_snapshot(void **state)
+{
+	static const struct relative named[] = {
+		{ 300, 'o', 0, 10, 40, 0 },	{ 301, 'a', 'o', 20, 20, 300 },
+		{ 302, 'b', 'o', 40, 40, 0 },	{ 303, 'c', 0, 40, 40, 300 },
+		{ 304, 'p', 0, 10, 50, 5 },	{ 305, 'd', 'p', 50, 50, 5 },
+		{ 306, 'e', 'd', 60, 60, 305 },
+	};
+	const struct family_member *other = NULL;
+
+	(void)state;
+	expect_relatives_of(named);
+	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
+	assert_int_equal(SHARED_BEFORE(302, 302), 20);
+	assert_int_equal(other->subvolid, 301);
+	assert_int_equal(SHARED_BEFORE(300, 300), 40);
+	assert_int_equal(SHARED_BEFORE(305, 305, 306), 50);
 	assert_int_equal(SHARED_BEFORE(306, 306), 0);
 }
 
@@ -204,9 +232,10 @@ static void test_forks(void **state)
 static void test_forks_of_those_whose_origin_was_deleted(void **state)
 {
 	static const struct relative orphans[] = {
-		{ 300, 'a', 'g', 20, 20 }, { 301, 'b', 'g', 30, 30 }, { 302, 'c', 'b', 40, 40 },
-		{ 303, 'd', 'h', 25, 25 }, { 304, 'l', 'm', 50, 50 }, { 305, 'm', 'l', 60, 60 },
-		{ 306, 'n', 'n', 70, 70 },
+		{ 300, 'a', 'g', 20, 20, 0 }, { 301, 'b', 'g', 30, 30, 0 },
+		{ 302, 'c', 'b', 40, 40, 0 }, { 303, 'd', 'h', 25, 25, 0 },
+		{ 304, 'l', 'm', 50, 50, 0 }, { 305, 'm', 'l', 60, 60, 0 },
+		{ 306, 'n', 'n', 70, 70, 0 },
 	};
 
 	(void)state;
@@ -228,6 +257,8 @@ int main(void)
 		MOCKED_TEST(test_an_item_that_is_too_short),
 		cmocka_unit_test_setup_teardown(test_what_is_shared_with_others, ioctl_mock_setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_names_that_are_newer_than_the_snapshot,
+						ioctl_mock_setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forks, ioctl_mock_setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forks_of_those_whose_origin_was_deleted,
 						ioctl_mock_setup, teardown),
