@@ -288,8 +288,10 @@ static int look_at_figures(struct sharing_scan *scan, struct looks *looks, struc
 	return 0;
 }
 
-static void warn_of_incomplete_space(const struct joined *joined)
+static void warn_of_incomplete_space(const struct sharing_scan *scan, const struct joined *joined)
 {
+	if (joined->has_space && scan->files.has_failed && scan->arguments->freed)
+		warning("no figure for Freed: a part of what was named was not examined");
 	if (joined->has_space && joined->space.incomplete_count)
 		warning("%" PRIu64 " data extents have more references than the kernel lists: "
 			"whether they are freed is unknown",
@@ -328,7 +330,7 @@ void fiemap_shared_joined_find(struct sharing_scan *scan, files_walk *walk,
 			       struct joined *ret_joined)
 {
 	if (!stop_requested() && look_until_right(scan, walk, ret_joined) > 0 && !stop_requested())
-		warn_of_incomplete_space(ret_joined);
+		warn_of_incomplete_space(scan, ret_joined);
 	else
 		*ret_joined = nothing_joined(scan);
 }

@@ -515,6 +515,7 @@ rows() {
     sync -f "$MNT"
     btrfs subvolume create "$MNT/v"
     run -1 --separate-stderr fiemap_shared_json --freed -s "$MNT/a" "$MNT/typo"
+    [ "${stderr_lines[*]: -1}" = "WARNING: no figure for Freed: a part of what was named was not examined" ]
     expect_json .total.freed null
     expect_json .total.total_bytes $MIB
     run -1 --separate-stderr "$FASTPATH" fiemap-shared --freed -s "$MNT/a" "$MNT/v"
