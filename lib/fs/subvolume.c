@@ -136,20 +136,12 @@ int subvolume_creation_time(int fd, uint64_t *ret_time_ns)
 
 int subvolume_root_birth_of(int fd, uint64_t subvolid, uint64_t *ret_time_ns)
 {
-	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
 	struct btrfs_inode_item inode;
-	struct tree_item item;
-	int ret;
+	int ret = tree_search_copy_first(fd, subvolid, BTRFS_FIRST_FREE_OBJECTID,
+					 BTRFS_INODE_ITEM_KEY, 0, 0, &inode, sizeof(inode));
 
-	ret = tree_search_new(&search, fd, subvolid, BTRFS_FIRST_FREE_OBJECTID,
-			      BTRFS_INODE_ITEM_KEY, 0, 0);
-	if (ret == 0)
-		ret = tree_search_next(search, &item);
-	if (ret <= 0)
-		return ret < 0 ? ret : -ENOENT;
-	if (item.size < sizeof(inode))
-		return -EPROTO;
-	memcpy(&inode, item.data, sizeof(inode));
+	if (ret < 0)
+		return ret;
 	/* An invalid time may wrap: it is only compared. */
 	*ret_time_ns = le64toh(inode.otime.sec) * NANOSECONDS_PER_SECOND +
 		       le32toh(inode.otime.nsec);
@@ -250,25 +242,16 @@ int subvolume_read_only_snapshots(int fd, uint64_t subvolid, uint64_t **ret_ids,
 static int find_uuid(int fd, uint32_t type, const uint8_t uuid[SUBVOLUME_UUID_SIZE],
 		     uint64_t *ret_subvolid)
 {
-	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
 	uint64_t halves[2], subvolid;
-	struct tree_item item;
 	int ret;
 
 	memcpy(halves, uuid, sizeof(halves));
-	ret = tree_search_new(&search, fd, BTRFS_UUID_TREE_OBJECTID, le64toh(halves[0]), type,
-			      le64toh(halves[1]), le64toh(halves[1]));
-	if (ret < 0)
-		return ret;
-	ret = tree_search_next(search, &item);
-	if (ret <= 0)
-		return ret < 0 ? ret : -ENOENT;
-	if (item.size < sizeof(subvolid))
-		return -EPROTO;
-
-	memcpy(&subvolid, item.data, sizeof(subvolid));
-	*ret_subvolid = le64toh(subvolid);
-	return 0;
+	ret = tree_search_copy_first(fd, BTRFS_UUID_TREE_OBJECTID, le64toh(halves[0]), type,
+				     le64toh(halves[1]), le64toh(halves[1]), &subvolid,
+				     sizeof(subvolid));
+	if (ret == 0)
+		*ret_subvolid = le64toh(subvolid);
+	return ret;
 }
 
 int subvolume_find_uuid(int fd, const uint8_t uuid[SUBVOLUME_UUID_SIZE], uint64_t *ret_subvolid)

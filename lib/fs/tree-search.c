@@ -9,6 +9,7 @@
 #include <btrfs/ioctl.h>
 
 #include "fs/tree-search.h"
+#include "sys/cleanup.h"
 #include "sys/retry-ioctl.h"
 
 /* No item is larger than the largest node size, so one always fits. */
@@ -144,4 +145,22 @@ broken:
 	search->items_left = 0;
 	search->end = true;
 	return -EPROTO;
+}
+
+int tree_search_copy_first(int fd, uint64_t tree_id, uint64_t objectid, uint32_t type,
+			   uint64_t min_offset, uint64_t max_offset, void *ret_data, size_t size)
+{
+	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
+	struct tree_item item;
+	int ret;
+
+	ret = tree_search_new(&search, fd, tree_id, objectid, type, min_offset, max_offset);
+	if (ret == 0)
+		ret = tree_search_next(search, &item);
+	if (ret <= 0)
+		return ret < 0 ? ret : -ENOENT;
+	if (item.size < size)
+		return -EPROTO;
+	memcpy(ret_data, item.data, size);
+	return 0;
 }

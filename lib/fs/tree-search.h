@@ -46,4 +46,12 @@ void tree_search_freep(struct tree_search **search);
  */
 int tree_search_next(struct tree_search *search, struct tree_item *ret_item);
 
+/*
+ * Copy SIZE bytes of the first item of such a search, of which there need not be another.
+ * Returns 0; or a negative errno: -ENOENT without an item, -EPROTO if it is shorter, or as
+ * tree_search_new() and tree_search_next().
+ */
+int tree_search_copy_first(int fd, uint64_t tree_id, uint64_t objectid, uint32_t type,
+			   uint64_t min_offset, uint64_t max_offset, void *ret_data, size_t size);
+
 #endif
