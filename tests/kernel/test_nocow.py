@@ -219,6 +219,6 @@ def test_a_file_without_extents_has_no_addresses(monkeypatch):
         def opened(self, _):
             yield -1
 
-    monkeypatch.setattr(users.calls, "fiemap", lambda _: [])
+    monkeypatch.setattr(users.calls, "block_addresses", lambda _: {})
     with pytest.raises(RuntimeError):
         users.block_addresses(Tree(), "large")

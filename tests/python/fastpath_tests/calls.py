@@ -286,6 +286,21 @@ def fiemap(fd, room=FIEMAP_AT_ONCE, guard=contextlib.nullcontext, most_calls=sys
     return extents
 
 
+def block_addresses(fd):
+    """{number of a block in the file: its address}. All of them have to be on disk.
+
+    A block of an encoded extent has none but that of the extent, which is negative here.
+    """
+    addresses = {}
+    for extent in fiemap(fd):
+        if extent.flags & FIEMAP_EXTENT_DELALLOC:
+            raise OSError(errno.EBUSY, f"not written back at {extent.logical}")
+        for offset in range(0, extent.length if extent.physical else 0, BLOCK):
+            encoded = extent.flags & FIEMAP_EXTENT_ENCODED
+            addresses[(extent.logical + offset) // BLOCK] = -extent.physical if encoded else extent.physical + offset
+    return addresses
+
+
 def send(fd, target, flags=0, guard=contextlib.nullcontext, parent=0):
     """All of the snapshot that FD is, or what it has besides the one whose id is PARENT, to the descriptor TARGET.
 
