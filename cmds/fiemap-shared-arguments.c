@@ -48,10 +48,9 @@ static int compare_paths(const void *a, const void *b)
 	return strcmp(((const struct sorted_path *)a)->path, ((const struct sorted_path *)b)->path);
 }
 
-/* When the subvolume or the file was created; unknown ones come last. */
-static uint64_t birth_of(const char *path)
+/* When the subvolume or the file was created; unknown ones come last. FD is -1 of a file. */
+static uint64_t birth_of(const char *path, int fd)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 	struct statx status = { 0 };
 	uint64_t time_ns;
 
@@ -63,12 +62,13 @@ static uint64_t birth_of(const char *path)
 	       status.stx_btime.tv_nsec;
 }
 
-/* What is still in use was often created before its snapshots, but is not the first one to delete. */
-static bool is_writable(const char *path)
+static void rank_by_age(struct sorted_path *sorted, bool is_subvolume)
 {
-	CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+	CLEANUP_CLOSE int fd = open(sorted->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 
-	return fd >= 0 && subvolume_is_read_only(fd) == 0;
+	sorted->rank = birth_of(sorted->path, fd);
+	/* What is still in use was often created before its snapshots, but is not the first one to delete. */
+	sorted->is_writable = is_subvolume && fd >= 0 && subvolume_is_read_only(fd) == 0;
 }
 
 static struct sorted_path *list_paths(const struct file_options *files)
@@ -113,10 +113,8 @@ int fiemap_shared_sort_arguments(const struct sharing_options *arguments)
 		sort(files, list, compare_paths);
 		return 0;
 	}
-	for (int i = 0; i < files->path_count; i++) {
-		list[i].rank = birth_of(list[i].path);
-		list[i].is_writable = arguments->subvolumes && is_writable(list[i].path);
-	}
+	for (int i = 0; i < files->path_count; i++)
+		rank_by_age(&list[i], arguments->subvolumes);
 	sort(files, list, compare_ranks);
 	return 0;
 }

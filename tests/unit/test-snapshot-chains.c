@@ -99,7 +99,7 @@ static void test_a_leaf_that_went(void **state)
 	expect_leaf(FIRST_ID + 4, GENERATION);
 	expect_leaf(FIRST_ID + 5, 0);
 	assert_holders(0, GENERATION, 0, 4);
-	/* the same again, of which the item of the last one is known */
+	/* searched again: the last one's item is still known */
 	expect_leaf(FIRST_ID + 4, GENERATION);
 	expect_leaf(FIRST_ID + 5, 0);
 	assert_holders(0, GENERATION, 0, 4);
@@ -125,7 +125,7 @@ static void test_the_next_items_of_a_leaf(void **state)
 	expect_items(FIRST_ID + 4, key_of(261), 1, items, 0);
 	expect_items(FIRST_ID + 3, key_of(261), 1, items, 0);
 	assert_holders_of(2, key_of(261), GENERATION, 2, 2);
-	/* what comes before is searched anew */
+	/* an earlier key is searched anew */
 	expect_items(FIRST_ID + 7, key_of(259), 1, &items[1], 1);
 	expect_items(FIRST_ID + 3, key_of(259), 1, &items[1], 1);
 	assert_holders_of(2, key_of(259), GENERATION, 2, 2);
