@@ -23,7 +23,8 @@
 #include "sys/marked-process.h"
 #include "ui/kernel-metrics.h"
 #include "ui/message.h"
-#include "ui/metrics.h"
+#include "ui/module-report.h"
+#include "ui/record.h"
 #include "ui/standard-files.h"
 
 #define DEFAULT_OUTPUT "/var/lib/prometheus/node-exporter/btrfs-fastpath.prom"
@@ -96,7 +97,7 @@ static const struct argp argp = {
 
 struct collection {
 	const struct collect_options *arguments;
-	struct metrics *metrics;
+	struct output out;
 	int status;
 };
 
@@ -109,10 +110,10 @@ static void collect_kernel(struct collection *run)
 
 	uname(&kernel);
 	feature_status_read(NULL, kernel.release, statuses);
-	kernel_metrics_features(run->metrics, kernel.release, statuses);
+	kernel_metrics_features(&run->out, kernel.release, statuses);
 	ret = module_report_read(&module);
 	if (ret == 0)
-		kernel_metrics_module(run->metrics, &module);
+		module_report_samples(&run->out, &module);
 	else if (ret != -ENOENT)
 		module_report_complain(warning_path, ret);
 	module_report_free(&module);
@@ -125,9 +126,9 @@ static void collect_filesystem(struct collection *run, const uint8_t fsid[FSID_S
 	struct counters counters;
 
 	commit_counters_read_stats(NULL, fsid, &commits);
-	kernel_metrics_commits(run->metrics, fsid, &commits);
+	kernel_metrics_commits(&run->out, fsid, &commits);
 	if (counters_read(NULL, fsid, &counters) == 0)
-		kernel_metrics_counters(run->metrics, fsid, &counters);
+		kernel_metrics_counters(&run->out, fsid, &counters);
 }
 
 static void collect_filesystems(struct collection *run)
@@ -156,6 +157,25 @@ static const struct metric status_metric = {
 };
 static const struct metric seconds_metric = { "btrfs_fastpath_check_seconds", METRIC_GAUGE,
 					      "seconds", "How long the check took." };
+
+struct check_row {
+	const char *check;
+	const char *command;
+	bool blocked;
+	uint64_t status;
+	uint64_t elapsed_ns;
+};
+
+#define CHECK(member) offsetof(struct check_row, member)
+
+static const struct field check_fields[] = {
+	{ CHECK(check), FIELD_TEXT, .label.name = "check" },
+	{ CHECK(command), FIELD_TEXT, .label.name = "command" },
+	{ CHECK(blocked), FIELD_BOOL, .metric = &blocked_metric },
+	{ CHECK(status), FIELD_NUMBER, .metric = &status_metric },
+	{ CHECK(elapsed_ns), FIELD_TIME, .metric = &seconds_metric },
+	{ 0 },
+};
 
 /* Prometheus keeps each sample, and each label, for months. */
 #define SAMPLES_MAX 1000
@@ -264,7 +284,7 @@ static int start_check(struct collection *run, struct configured_check *check)
 	if (ret == 0) {
 		size -= sizeof(status);
 		memcpy(&status, answer + size, sizeof(status));
-		ret = metrics_unpack(run->metrics, answer, size);
+		ret = metrics_unpack(run->out.metrics, answer, size);
 	}
 	switch (ret) {
 	case 0:
@@ -294,20 +314,15 @@ static bool is_blocked(const struct configured_check *check)
 
 static void make_check(struct collection *run, struct configured_check *check)
 {
-	const struct metric_label labels[] = { { "check", check->name },
-					       { "command", check->command->name },
-					       { NULL, NULL } };
+	struct check_row row = { .check = check->name, .command = check->command->name };
 	uint64_t started_at = monotonic_ns();
-	bool blocked;
-	int status;
 
 	process_mark_of(check->subject, check->mark);
-	blocked = is_blocked(check);
-	status = blocked ? STATUS_ERROR : start_check(run, check);
-	metrics_add(run->metrics, &blocked_metric, labels, blocked);
-	metrics_add(run->metrics, &status_metric, labels, status);
-	metrics_add_ns(run->metrics, &seconds_metric, labels, monotonic_ns() - started_at);
-	if (status == STATUS_ERROR)
+	row.blocked = is_blocked(check);
+	row.status = row.blocked ? STATUS_ERROR : start_check(run, check);
+	row.elapsed_ns = monotonic_ns() - started_at;
+	record_samples(&run->out, check_fields, &row);
+	if (row.status == STATUS_ERROR)
 		run->status = STATUS_ERROR;
 }
 
@@ -474,10 +489,13 @@ static const struct metric time_metric = {
 
 static void add_time(struct collection *run)
 {
-	struct timespec now;
+	static const struct field fields[] = {
+		{ 0, FIELD_NUMBER, .metric = &time_metric },
+		{ 0 },
+	};
+	const uint64_t now = time(NULL);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	metrics_add(run->metrics, &time_metric, NULL, now.tv_sec);
+	record_samples(&run->out, fields, &now);
 }
 
 /* A signal meanwhile leaves the old file or the new one. */
@@ -512,11 +530,14 @@ static int print_collected(const struct metrics *metrics)
 
 static int collect(const struct collect_options *arguments)
 {
-	struct collection run = { .arguments = arguments, .metrics = metrics_new() };
+	struct collection run = {
+		.arguments = arguments,
+		.out = { .format = FORMAT_OPENMETRICS, .metrics = metrics_new() },
+	};
 	const char *path = arguments->output;
 	int ret;
 
-	if (!run.metrics) {
+	if (!run.out.metrics) {
 		error("out of memory");
 		return STATUS_ERROR;
 	}
@@ -524,9 +545,9 @@ static int collect(const struct collect_options *arguments)
 	collect_filesystems(&run);
 	make_checks(&run);
 	add_time(&run);
-	ret = strcmp(path, "-") == 0 ? print_collected(run.metrics) :
-				       replace_file(run.metrics, path);
-	metrics_free(run.metrics);
+	ret = strcmp(path, "-") == 0 ? print_collected(run.out.metrics) :
+				       replace_file(run.out.metrics, path);
+	metrics_free(run.out.metrics);
 	return ret < 0 ? STATUS_ERROR : run.status;
 }
 

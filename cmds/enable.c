@@ -15,8 +15,8 @@
 #include "path/own-link.h"
 #include "sys/interrupts.h"
 #include "ui/front-end.h"
-#include "ui/json.h"
 #include "ui/message.h"
+#include "ui/record.h"
 
 static error_t parse_enable_option(int key, char *text, struct argp_state *state)
 {
@@ -45,15 +45,18 @@ static const struct argp disable_argp = {
 	.doc = "Remove these commands from btrfs inspect. Requires root.",
 };
 
-static void json_result(const char *command, enum json_style style)
+static void report_front_end(const char *command, const struct global_options *global)
 {
-	struct json_writer json;
+	static const struct field front_end_fields[] = {
+		{ 0, FIELD_TEXT, .key = "front_end",
+		  .help = "The front end that calls of btrfs reach, or null." },
+		{ 0 },
+	};
+	const char *front_end = front_end_is_enabled() ? front_end_path : NULL;
+	struct output out = output_begin(global);
 
-	json_begin(&json, stdout, style);
-	json_begin_object(&json, command);
-	json_add_string(&json, "front_end", front_end_is_enabled() ? front_end_path : NULL);
-	json_end_object(&json);
-	json_end(&json);
+	record_object(&out, command, front_end_fields, &front_end);
+	json_end(&out.json);
 }
 
 /* -- enable -- */
@@ -132,7 +135,7 @@ static int make_links_undisturbed(void)
 static void print_enabled(const struct global_options *global)
 {
 	if (global->json) {
-		json_result("enable", global->json_style);
+		report_front_end("enable", global);
 		return;
 	}
 	if (global->verbosity < 0)
@@ -193,7 +196,7 @@ int disable_run(int argc, char **argv, struct global_options *global)
 	if (!is_removed)
 		return STATUS_ERROR;
 	if (global->json)
-		json_result("disable", global->json_style);
+		report_front_end("disable", global);
 	else if (global->verbosity >= 0)
 		puts("The front end is disabled. Open shells notice it after 'hash -r'.");
 	return STATUS_OK;

@@ -31,8 +31,10 @@ struct group_row {
 #define GROUP(member) offsetof(struct group_row, member)
 
 static const struct field group_fields[] = {
-	{ GROUP(bytes), FIELD_SIZE, .key = "shared_bytes", .title = "Shared" },
-	{ GROUP(file_count), FIELD_NUMBER, .key = "file_count", .title = "Files" },
+	{ GROUP(bytes), FIELD_SIZE, .key = "shared_bytes", .title = "Shared",
+	  .help = "Data on disk to which several of them refer, each byte once." },
+	{ GROUP(file_count), FIELD_NUMBER, .key = "file_count", .title = "Files",
+	  .help = "The number of files." },
 	{ GROUP(paths), FIELD_TEXT, .title = "Paths" },
 	{ 0 },
 };

@@ -38,6 +38,8 @@ static const struct metric freed_metric = {
 struct sharing_row {
 	/* NULL: all files */
 	const char *path;
+	/* of all files */
+	uint64_t file_count;
 	/* its files were examined */
 	bool has_sums;
 	struct sharing sharing;
@@ -48,6 +50,7 @@ struct sharing_row {
 	bool has_disk;
 	struct named_argument freed;
 	bool has_freed;
+	bool has_written;
 };
 
 /*
@@ -65,26 +68,33 @@ struct sharing_row {
 const struct field sharing_report_fields[] = {
 	{ SUMS(sharing.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents",
 	  .sort = "extents", .short_title = "Ext.", .place = 3, .option = COLUMN_SUMS,
-	  .known = SUMS(has_sums), .metric = &extents_metric },
+	  .known = SUMS(has_sums), .metric = &extents_metric,
+	  .help = "The number of extents, inline and delalloc extents included." },
 	{ SUMS(sharing.shared_count), FIELD_NUMBER, .key = "shared_count",
 	  .title = "Shared extents", .sort = "shared-extents", .short_title = "Sh.ext.", .place = 3,
-	  .option = COLUMN_SUMS, .known = SUMS(has_sums), .metric = &shared_extents_metric },
+	  .option = COLUMN_SUMS, .known = SUMS(has_sums), .metric = &shared_extents_metric,
+	  .help = "The number of shared extents." },
 	{ SUMS(sharing.total_bytes), FIELD_SIZE, .key = "total_bytes", .title = "Total",
 	  .sort = "total", .option = COLUMN_SUMS, .known = SUMS(has_sums), .metric = &bytes_metric,
-	  .label = { "kind", "total" } },
+	  .label = { "kind", "total" },
+	  .help = "The bytes in extents on disk, written or preallocated." },
 	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .key = "shared_bytes", .title = "Shared",
-	  .sort = "shared", .place = 1, .option = COLUMN_SUMS, .known = SUMS(has_sums) },
+	  .sort = "shared", .place = 1, .option = COLUMN_SUMS, .known = SUMS(has_sums),
+	  .help = "The bytes of it that something else refers to, too." },
 	{ SUMS(exclusive_bytes), FIELD_SIZE, .key = "exclusive_bytes", .title = "Exclusive",
 	  .sort = "exclusive", .option = COLUMN_SUMS, .known = SUMS(has_sums),
-	  .metric = &bytes_metric, .label = { "kind", "exclusive" } },
+	  .metric = &bytes_metric, .label = { "kind", "exclusive" },
+	  .help = "The bytes of it that nothing else refers to." },
 	{ SUMS(sharing.shared_bytes), FIELD_SIZE, .known = SUMS(has_sums), .metric = &bytes_metric,
 	  .label = { "kind", "shared" } },
 	{ SUMS(sharing.inline_bytes), FIELD_SIZE, .key = "inline_bytes", .title = "Inline",
 	  .sort = "inline", .place = 2, .option = COLUMN_SUMS, .known = SUMS(has_sums),
-	  .metric = &bytes_metric, .label = { "kind", "inline" } },
+	  .metric = &bytes_metric, .label = { "kind", "inline" },
+	  .help = "The bytes that are stored in the metadata, in whole blocks." },
 	{ SUMS(sharing.delalloc_bytes), FIELD_SIZE, .key = "delalloc_bytes", .title = "Delalloc",
 	  .sort = "delalloc", .place = 2, .option = COLUMN_SUMS, .known = SUMS(has_sums),
-	  .metric = &bytes_metric, .label = { "kind", "delalloc" } },
+	  .metric = &bytes_metric, .label = { "kind", "delalloc" },
+	  .help = "The bytes that were written but have no place on disk yet." },
 	{ SUMS(set_shared_bytes), FIELD_SIZE, .title = "Set shared", .short_title = "Set sh.",
 	  .place = 1, .option = COLUMN_SUMS, .known = SUMS(has_set_shared), .metric = &bytes_metric,
 	  .label = { "kind", "set_shared" } },
@@ -92,10 +102,12 @@ const struct field sharing_report_fields[] = {
 	  .option = COLUMN_DISK, .known = SUMS(has_disk), .metric = &disk_metric },
 	{ SUMS(sharing.piece_count), FIELD_NUMBER, .key = "piece_count", .title = "Pieces",
 	  .sort = SORT_PIECES, .place = 3, .option = COLUMN_FRAGMENTS,
-	  .known = SUMS(sharing.has_fragments) },
+	  .known = SUMS(sharing.has_fragments),
+	  .help = "With --fragments the number of pieces at consecutive addresses on disk, else null." },
 	{ SUMS(sharing.waste_bytes), FIELD_SIZE, .key = "waste_bytes", .title = "Waste",
 	  .sort = SORT_WASTE, .place = 3, .option = COLUMN_FRAGMENTS,
-	  .known = SUMS(sharing.has_fragments) },
+	  .known = SUMS(sharing.has_fragments),
+	  .help = "With --fragments the bytes on disk that no part of any file reads, as far as only one file refers to their extent, else null." },
 	{ SUMS(freed.written_bytes), FIELD_SIZE, .title = "Written", .place = 4,
 	  .option = COLUMN_WRITTEN, .known = SUMS(has_freed) },
 	{ SUMS(freed.freed_alone_bytes), FIELD_SIZE, .title = "Freed alone", .short_title = "Alone",
@@ -107,6 +119,34 @@ const struct field sharing_report_fields[] = {
 	/* These sort arguments, and not the rows of files. */
 	{ SUMS(path), FIELD_PATH, .sort = SORT_AGE },
 	{ SUMS(path), FIELD_PATH, .sort = SORT_FREED },
+	{ 0 },
+};
+
+static const struct field disk_fields[] = {
+	{ SUMS(disk_bytes), FIELD_SIZE, .key = "disk_bytes", .known = SUMS(has_disk),
+	  .help = "With --disk the size on disk of the data, where each extent counts once; null without the option or the privilege, or if the file system changed too fast." },
+	{ 0 },
+};
+
+/* Of all files. */
+static const struct field total_fields[] = {
+	{ SUMS(file_count), FIELD_NUMBER, .known = SUMS(has_sums), .metric = &files_metric },
+	{ SUMS(set_shared_bytes), FIELD_SIZE, .key = "set_shared_bytes",
+	  .known = SUMS(has_set_shared),
+	  .help = "The shared bytes of all files, where bytes that several of them refer to count once; null if the shared extents could not be sorted, or the file system changed too fast." },
+	{ 0 },
+};
+
+static const struct field argument_fields[] = {
+	{ SUMS(path), FIELD_PATH, .key = "path", .help = "The path, as it was given." },
+	{ SUMS(freed.written_bytes), FIELD_SIZE, .key = "written_bytes", .known = SUMS(has_written),
+	  .help = "With --subvolumes the bytes of data extents that were written since the snapshot before it, or of all that it has; null without the option, or as freed." },
+	{ SUMS(freed.freed_alone_bytes), FIELD_SIZE, .key = "freed_alone_bytes",
+	  .known = SUMS(has_freed),
+	  .help = "With --freed the bytes that deleting this path alone would free; null without the option, or as freed." },
+	{ SUMS(freed.freed_with_above_bytes), FIELD_SIZE, .key = "freed_with_above_bytes",
+	  .known = SUMS(has_freed),
+	  .help = "With --freed the bytes that deleting this path and all those before it would free; null likewise." },
 	{ 0 },
 };
 
@@ -155,7 +195,7 @@ static int report_sharing_row(struct sharing_report *report, const struct sharin
 static void add_sharing_sums(struct output *out, const struct sharing_row *row)
 {
 	record_members(out, sharing_report_fields, row);
-	json_add_known_uint(&out->json, "disk_bytes", row->has_disk, row->disk_bytes);
+	record_members(out, disk_fields, row);
 }
 
 int sharing_report_summary(struct sharing_report *report, const char *path,
@@ -165,23 +205,27 @@ int sharing_report_summary(struct sharing_report *report, const char *path,
 	struct output *out = &report->files->out;
 	struct json_writer *json = &out->json;
 
-	json_begin_result(json);
-	json_add_name(json, "path", path);
+	files_begin_result(report->files, path);
 	add_sharing_sums(out, &row);
 	json_add_null(json, "extents");
 	json_add_null(json, "decisions");
 	json_add_null(json, "timing");
 	json_add_null(json, "owners");
-	json_end_result(json);
+	files_end_result(report->files, 0);
 	return report_sharing_row(report, &row);
 }
 
 /* -- the extents of a file -- */
 
-static const char *const decision_names[SHARE_DECISION_COUNT] = {
-	[SHARE_DECISION_GENERATION] = "generation",
-	[SHARE_DECISION_LEAF] = "leaf",
-	[SHARE_DECISION_WALK] = "walk",
+#define DECISION(name) offsetof(struct decisions, counts[SHARE_DECISION_##name])
+
+static const struct field decision_fields[] = {
+	{ DECISION(GENERATION), FIELD_NUMBER, .key = "generation",
+	  .help = "By the generation of the extent." },
+	{ DECISION(LEAF), FIELD_NUMBER, .key = "leaf", .help = "By the leaf with the item." },
+	{ DECISION(WALK), FIELD_NUMBER, .key = "walk",
+	  .help = "By a walk from the extent to the roots." },
+	{ 0 },
 };
 
 /* The decision if it is the same for all items of an extent, "mixed" if not, NULL without items. */
@@ -189,22 +233,21 @@ static const char *decision_name(const struct decisions *decisions)
 {
 	const char *name = NULL;
 
-	for (int i = 0; i < SHARE_DECISION_COUNT; i++) {
-		if (!decisions->counts[i])
+	for (const struct field *field = decision_fields; field->type; field++) {
+		if (!field_figure(field, decisions))
 			continue;
 		if (name)
 			return "mixed";
-		name = decision_names[i];
+		name = field->key;
 	}
 	return name;
 }
 
 struct extent_row {
-	uint64_t offset;
-	uint64_t bytenr;
-	uint64_t length;
-	const char *flags;
+	struct mapped_extent extent;
 	const char *decision;
+	bool is_mixed;
+	struct decisions decisions;
 };
 
 /* With --why. */
@@ -214,12 +257,24 @@ struct extent_row {
 
 /* Numbers for the addresses: a rounded one would be of no use. */
 static const struct field extent_fields[] = {
-	{ EXTENT(offset), FIELD_NUMBER, .title = "Offset", .width = 12 },
-	{ EXTENT(bytenr), FIELD_NUMBER, .title = "Bytenr", .width = 14 },
-	{ EXTENT(length), FIELD_SIZE, .title = "Length" },
-	{ EXTENT(flags), FIELD_TEXT, .title = "Flags", .width = 30 },
-	{ EXTENT(decision), FIELD_TEXT, .title = "Decision", .width = 8,
-	  .option = COLUMN_DECISION },
+	{ EXTENT(extent.offset), FIELD_NUMBER, .key = "offset", .title = "Offset", .width = 12,
+	  .help = "Where it begins in the file." },
+	{ EXTENT(extent.bytenr), FIELD_NUMBER, .key = "bytenr", .title = "Bytenr", .width = 14,
+	  .help = "Its logical address; 0 if it has none." },
+	{ EXTENT(extent.length), FIELD_SIZE, .key = "length", .title = "Length",
+	  .help = "Its length in bytes." },
+	{ EXTENT(extent.flags), FIELD_EXTENT_FLAGS, .key = "flags", .title = "Flags",
+	  .help = "The names of its flags, and a number for those without a name." },
+	{ EXTENT(decision), FIELD_TEXT, .key = "decision", .title = "Decision", .width = 8,
+	  .option = COLUMN_DECISION,
+	  .help = "How the kernel can decide whether it is shared; null without file extent items." },
+	{ EXTENT(decisions), FIELD_OBJECT, .key = "decisions", .known = EXTENT(is_mixed),
+	  .optional = true,
+	  .help = "Only if the decision is mixed: the number of items for each one." },
+	{ EXTENT(decisions) + DECISION(GENERATION), FIELD_NUMBER, .key = "generation" },
+	{ EXTENT(decisions) + DECISION(LEAF), FIELD_NUMBER, .key = "leaf" },
+	{ EXTENT(decisions) + DECISION(WALK), FIELD_NUMBER, .key = "walk" },
+	{ 0, FIELD_OBJECT_END, .key = NULL },
 	{ 0 },
 };
 
@@ -252,73 +307,40 @@ int sharing_report_begin_file(struct sharing_report *report, const char *path, u
 	struct output *out = &report->files->out;
 	int ret = begin_sharing_map(report, size);
 
-	if (ret == 0 && arguments->extents)
-		ret = rows_new(&report->rows, out, NULL, extent_fields,
-			       arguments->why ? COLUMN_DECISION : 0);
-	if (ret < 0) {
-		file_maps_end_file(&report->maps);
+	if (ret < 0)
 		return ret;
-	}
 	report->path = path;
 	record_say(out, "%sFile: %s\n", report->files->file_count ? "\n" : "", quoted);
-	json_begin_result(&out->json);
-	json_add_name(&out->json, "path", path);
+	files_begin_result(report->files, path);
 	if (arguments->extents)
-		json_begin_array(&out->json, "extents");
+		ret = rows_new(&report->rows, out, "extents", extent_fields,
+			       arguments->why ? COLUMN_DECISION : 0);
 	else
 		json_add_null(&out->json, "extents");
-	return 0;
-}
-
-static void add_decisions(struct json_writer *json, const struct decisions *decisions)
-{
-	json_begin_object(json, "decisions");
-	for (int i = 0; i < SHARE_DECISION_COUNT; i++)
-		json_add_uint(json, decision_names[i], decisions->counts[i]);
-	json_end_object(json);
-}
-
-static void add_extent(struct json_writer *json, const struct mapped_extent *extent,
-		       const char *decision, const struct decisions *decisions)
-{
-	json_begin_object(json, NULL);
-	json_add_uint(json, "offset", extent->offset);
-	json_add_uint(json, "bytenr", extent->bytenr);
-	json_add_uint(json, "length", extent->length);
-	json_add_extent_flags(json, "flags", extent->flags);
-	json_add_string(json, "decision", decision);
-	if (decision && strcmp(decision, "mixed") == 0)
-		add_decisions(json, decisions);
-	json_end_object(json);
+	if (ret < 0)
+		sharing_report_end_file(report, ret);
+	return ret;
 }
 
 int sharing_report_extent(struct sharing_report *report, const struct mapped_extent *extent,
 			  const struct decisions *decisions)
 {
-	char flags[EXTENT_FLAGS_TEXT_SIZE];
-	struct extent_row row;
+	struct extent_row row = { .extent = *extent };
 
 	if (report->maps.map)
 		block_map_add(report->maps.map,
 			      mapped_extent_is_shared(extent) ? MAP_SHARED : MAP_EXCLUSIVE,
 			      (struct byte_range){ extent->offset, extent->length });
-	if (!report->arguments->extents || !decisions)
+	if (!report->rows || !decisions)
 		return 0;
-	row = (struct extent_row){
-		.offset = extent->offset,
-		.bytenr = extent->bytenr,
-		.length = extent->length,
-		.flags = format_extent_flags(flags, extent->flags),
-		.decision = decision_name(decisions),
-	};
-	add_extent(&report->files->out.json, extent, row.decision, decisions);
+	row.decisions = *decisions;
+	row.decision = decision_name(decisions);
+	row.is_mixed = row.decision && strcmp(row.decision, "mixed") == 0;
 	return rows_add(report->rows, &row);
 }
 
 int sharing_report_end_extents(struct sharing_report *report)
 {
-	if (report->arguments->extents)
-		json_end_array(&report->files->out.json);
 	return rows_end(&report->rows);
 }
 
@@ -327,9 +349,14 @@ int sharing_report_end_extents(struct sharing_report *report)
 void sharing_report_calls(struct sharing_report *report, uint64_t calls,
 			  const struct counter_delta *delta)
 {
+	static const struct field call_fields[] = {
+		{ 0, FIELD_NUMBER, .key = "fiemap_calls",
+		  .help = "Only with an option that reports on a file: the number of FIEMAP calls that it took to list the extents once." },
+		{ 0 },
+	};
 	struct output *out = &report->files->out;
 
-	json_add_uint(&out->json, "fiemap_calls", calls);
+	record_members(out, call_fields, &calls);
 	if (report->arguments->global->verbosity > 0)
 		record_say(out, "FIEMAP calls: %" PRIu64 "\n", calls);
 	counter_delta_report(delta, out);
@@ -339,11 +366,9 @@ void sharing_report_decisions(struct sharing_report *report, const struct decisi
 {
 	struct output *out = &report->files->out;
 
-	if (!decisions) {
-		json_add_null(&out->json, "decisions");
+	record_object(out, "decisions", decision_fields, decisions);
+	if (!decisions)
 		return;
-	}
-	add_decisions(&out->json, decisions);
 	record_say(out,
 		   "Decisions: %" PRIu64 " by generation, %" PRIu64 " by leaf, %" PRIu64
 		   " by walk\n",
@@ -351,13 +376,26 @@ void sharing_report_decisions(struct sharing_report *report, const struct decisi
 		   decisions->counts[SHARE_DECISION_LEAF], decisions->counts[SHARE_DECISION_WALK]);
 }
 
-static void say_map_timing(const struct output *out, const struct fiemap_timing *timing,
-			   const uint64_t *cold_ns, uint64_t extent_count)
+#define TIMING(member) offsetof(struct sharing_timing, member)
+
+static const struct field timing_fields[] = {
+	{ TIMING(warm.map_ns), FIELD_TIME, .key = "map_ns",
+	  .help = "Mapping the extents without the check." },
+	{ TIMING(warm.shared_check_ns), FIELD_TIME, .key = "shared_check_ns",
+	  .help = "The check whether they are shared." },
+	{ TIMING(cold_ns), FIELD_TIME, .key = "cold_ns", .known = TIMING(has_cold),
+	  .help = "With --cold the first call, with nothing in memory; else null." },
+	{ 0 },
+};
+
+static void say_map_timing(const struct output *out, const struct sharing_timing *found,
+			   uint64_t extent_count)
 {
+	const struct fiemap_timing *timing = &found->warm;
 	char map[UNITS_TEXT_SIZE], check[UNITS_TEXT_SIZE];
 
-	if (cold_ns)
-		record_say(out, "Cold: %s\n", format_time(map, *cold_ns));
+	if (found->has_cold)
+		record_say(out, "Cold: %s\n", format_time(map, found->cold_ns));
 	record_say(out, "Warm: %s", format_time(map, timing->map_ns + timing->shared_check_ns));
 	record_say(out, " (mapping %s, shared check %s", format_time(map, timing->map_ns),
 		   format_time(check, timing->shared_check_ns));
@@ -368,33 +406,28 @@ static void say_map_timing(const struct output *out, const struct fiemap_timing 
 	record_say(out, ")\n");
 }
 
-void sharing_report_timing(struct sharing_report *report, const struct fiemap_timing *timing,
-			   const uint64_t *cold_ns, uint64_t extent_count)
+void sharing_report_timing(struct sharing_report *report, const struct sharing_timing *timing,
+			   uint64_t extent_count)
 {
 	struct output *out = &report->files->out;
-	struct json_writer *json = &out->json;
 
-	if (!timing) {
-		json_add_null(json, "timing");
-		return;
-	}
-	say_map_timing(out, timing, cold_ns, extent_count);
-	json_begin_object(json, "timing");
-	json_add_uint(json, "map_ns", timing->map_ns);
-	json_add_uint(json, "shared_check_ns", timing->shared_check_ns);
-	json_add_known_uint(json, "cold_ns", cold_ns, cold_ns ? *cold_ns : 0);
-	json_end_object(json);
+	record_object(out, "timing", timing_fields, timing);
+	if (timing)
+		say_map_timing(out, timing, extent_count);
 }
 
 /* -- with whom: --owners -- */
 
 /* Only the owner's first row has the figures, so that the columns can be added up. */
 struct owner_row {
+	struct extent_owner owner;
+	/* the path of the subvolume, and in a table why there is none */
 	const char *subvolume;
-	uint64_t subvolid;
-	uint64_t inode;
-	uint64_t extent_count;
-	uint64_t bytes;
+	const char *subvolume_text;
+	const char *path;
+	const char *const *paths;
+	bool paths_complete;
+	const char *mounted_at;
 	bool is_first;
 	/* one of the owner's paths, or why there is none */
 	const char *place;
@@ -403,12 +436,26 @@ struct owner_row {
 #define OWNER(member) offsetof(struct owner_row, member)
 
 static const struct field owner_fields[] = {
-	{ OWNER(subvolume), FIELD_PATH, .title = "Subvolume", .width = 16 },
-	{ OWNER(subvolid), FIELD_NUMBER, .title = "Id", .width = 6 },
-	{ OWNER(inode), FIELD_NUMBER, .title = "Inode" },
-	{ OWNER(extent_count), FIELD_NUMBER, .title = "Extents", .known = OWNER(is_first),
-	  .unknown = "" },
-	{ OWNER(bytes), FIELD_SIZE, .title = "Bytes", .known = OWNER(is_first), .unknown = "" },
+	{ OWNER(subvolume_text), FIELD_PATH, .title = "Subvolume", .width = 16 },
+	{ OWNER(subvolume), FIELD_PATH, .key = "subvolume",
+	  .help = "The path of its subvolume; null if it is not known." },
+	{ OWNER(owner.subvolid), FIELD_NUMBER, .key = "subvolid", .title = "Id", .width = 6,
+	  .help = "The id of its subvolume." },
+	{ OWNER(owner.inode), FIELD_NUMBER, .key = "inode", .title = "Inode",
+	  .help = "The number of its inode." },
+	{ OWNER(path), FIELD_PATH, .key = "path",
+	  .help = "The first of its names; null if none was found." },
+	{ OWNER(paths), FIELD_NAMES, .key = "paths",
+	  .help = "All names that were found, relative to the subvolume." },
+	{ OWNER(paths_complete), FIELD_BOOL, .key = "paths_complete",
+	  .help = "False if the file may have more names." },
+	{ OWNER(mounted_at), FIELD_PATH, .key = "mounted_at",
+	  .help = "The directory where the subvolume is mounted, or null." },
+	{ OWNER(owner.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents",
+	  .known = OWNER(is_first), .unknown = "",
+	  .help = "The number of extents to which it refers, too." },
+	{ OWNER(owner.bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes",
+	  .known = OWNER(is_first), .unknown = "", .help = "The bytes of these." },
 	{ OWNER(place), FIELD_PATH, .title = "Path" },
 	{ 0 },
 };
@@ -424,11 +471,21 @@ void sharing_report_no_owners(struct sharing_report *report, enum no_owners why)
 	json_add_null(&out->json, "owners");
 }
 
+#define DISAGREEMENT(member) offsetof(struct owner_disagreement, member)
+
+static const struct field disagreement_fields[] = {
+	{ DISAGREEMENT(bytenr), FIELD_NUMBER, .key = "bytenr", .help = "Its logical address." },
+	{ DISAGREEMENT(flagged_shared), FIELD_BOOL, .key = "flagged_shared",
+	  .help = "Whether FIEMAP says that it is shared." },
+	{ DISAGREEMENT(other_owner_count), FIELD_NUMBER, .key = "other_owner_count",
+	  .help = "The number of other files that refer to it." },
+	{ 0 },
+};
+
 void sharing_report_disagreement(struct sharing_report *report,
 				 const struct owner_disagreement *disagreement)
 {
 	struct output *out = &report->files->out;
-	struct json_writer *json = &out->json;
 
 	record_say(out,
 		   "%sDisagreement%s: data extent %" PRIu64 " is flagged %s, and has %" PRIu64
@@ -436,11 +493,7 @@ void sharing_report_disagreement(struct sharing_report *report,
 		   terminal_alarm_begin(), terminal_alarm_end(), disagreement->bytenr,
 		   disagreement->flagged_shared ? "shared" : "not shared",
 		   disagreement->other_owner_count);
-	json_begin_object(json, NULL);
-	json_add_uint(json, "bytenr", disagreement->bytenr);
-	json_add_bool(json, "flagged_shared", disagreement->flagged_shared);
-	json_add_uint(json, "other_owner_count", disagreement->other_owner_count);
-	json_end_object(json);
+	record_object(out, NULL, disagreement_fields, disagreement);
 }
 
 static const char *subvolume_text(const struct owner_name *name)
@@ -470,48 +523,20 @@ static int add_place(struct rows *rows, struct owner_row *row, const char *place
 	return ret;
 }
 
-static int report_owner_rows(struct rows *rows, const struct extent_owner *owner,
-			     const struct owner_name *name)
+static int report_places(struct rows *rows, struct owner_row *row, const struct owner_name *name)
 {
-	struct owner_row row = {
-		.subvolume = subvolume_text(name),
-		.subvolid = owner->subvolid,
-		.inode = owner->inode,
-		.extent_count = owner->extent_count,
-		.bytes = owner->bytes,
-		.is_first = true,
-	};
 	int ret = 0;
 
-	if (!name->names || !name->names[0])
-		return add_place(rows, &row, "(no name)");
+	if (!row->path)
+		return add_place(rows, row, "(no name)");
 	for (char **path = name->names; ret == 0 && *path; path++) {
 		CLEANUP_FREE char *place = mounted_path(name, *path);
 
-		ret = place ? add_place(rows, &row, place) : -ENOMEM;
+		ret = place ? add_place(rows, row, place) : -ENOMEM;
 	}
 	if (ret == 0 && !name->complete)
-		ret = add_place(rows, &row, "(and maybe more)");
+		ret = add_place(rows, row, "(and maybe more)");
 	return ret;
-}
-
-static void add_owner(struct json_writer *json, const struct extent_owner *owner,
-		      const struct owner_name *name)
-{
-	static const char *const no_names[] = { NULL };
-	const char *const *names = (const char *const *)name->names;
-
-	json_begin_object(json, NULL);
-	json_add_name(json, "subvolume", name->subvolume);
-	json_add_uint(json, "subvolid", owner->subvolid);
-	json_add_uint(json, "inode", owner->inode);
-	json_add_name(json, "path", name->names ? name->names[0] : NULL);
-	json_add_names(json, "paths", names ? names : no_names);
-	json_add_bool(json, "paths_complete", name->complete);
-	json_add_name(json, "mounted_at", name->directory);
-	json_add_uint(json, "extent_count", owner->extent_count);
-	json_add_uint(json, "bytes", owner->bytes);
-	json_end_object(json);
 }
 
 /* The table of owners, and its heading, when there is one. */
@@ -526,12 +551,22 @@ static int begin_owner_rows(struct sharing_report *report, const struct field *f
 int sharing_report_owner(struct sharing_report *report, const struct extent_owner *owner,
 			 const struct owner_name *name)
 {
+	struct owner_row row = {
+		.owner = *owner,
+		.subvolume = name->subvolume,
+		.subvolume_text = subvolume_text(name),
+		.path = name->names ? name->names[0] : NULL,
+		.paths = (const char *const *)name->names,
+		.paths_complete = name->complete,
+		.mounted_at = name->directory,
+		.is_first = true,
+	};
 	int ret = begin_owner_rows(report, owner_fields);
 
 	if (ret < 0)
 		return ret;
-	add_owner(&report->files->out.json, owner, name);
-	return report_owner_rows(report->owners, owner, name);
+	record_object(&report->files->out, NULL, owner_fields, &row);
+	return report_places(report->owners, &row, name);
 }
 
 int sharing_report_end_owners(struct sharing_report *report, bool complete)
@@ -568,22 +603,43 @@ void sharing_report_end_file(struct sharing_report *report, int error)
 	files_end_result(report->files, error);
 }
 
-static void add_freed(struct json_writer *json, const struct freed_space *space)
+struct freed_row {
+	struct freed_space space;
+	/* NULL: which tree blocks other trees share can only be found out by reading all of them */
+	const char *metadata;
+};
+
+#define FREED(member) offsetof(struct freed_row, member)
+
+static const struct field freed_fields[] = {
+	{ FREED(space.freed_bytes), FIELD_SIZE, .key = "freed_bytes", .metric = &freed_metric,
+	  .help = "The bytes of data extents that become free." },
+	{ FREED(space.freed_raw_bytes), FIELD_SIZE, .key = "freed_raw_bytes",
+	  .known = FREED(space.has_raw_bytes),
+	  .help = "The same on the devices, copies included; null if it is not known." },
+	{ FREED(space.kept_bytes), FIELD_SIZE, .key = "kept_bytes",
+	  .help = "The bytes of data extents that something else refers to." },
+	{ FREED(space.read_only_bytes), FIELD_SIZE, .key = "read_only_bytes",
+	  .help = "The bytes of data extents on devices that are not writable: deleting them frees nothing." },
+	{ FREED(metadata), FIELD_TEXT, .key = "freed_metadata_bytes",
+	  .help = "Always null: it is not known how much metadata becomes free." },
+	{ FREED(space.incomplete_count), FIELD_NUMBER, .key = "incomplete_extent_count",
+	  .help = "The number of data extents that are neither freed nor kept for sure, because they have more references than the kernel lists." },
+	{ FREED(space.uncertain_bytes), FIELD_SIZE, .key = "uncertain_bytes",
+	  .help = "The bytes of these: at most so much more is freed, or kept." },
+	{ 0 },
+};
+
+static void add_freed(struct output *out, const struct freed_space *space)
 {
-	if (!space || !space->has_freed) {
-		json_add_null(json, "freed");
-		return;
-	}
-	json_begin_object(json, "freed");
-	json_add_uint(json, "freed_bytes", space->freed_bytes);
-	json_add_known_uint(json, "freed_raw_bytes", space->has_raw_bytes, space->freed_raw_bytes);
-	json_add_uint(json, "kept_bytes", space->kept_bytes);
-	json_add_uint(json, "read_only_bytes", space->read_only_bytes);
-	/* Which tree blocks other trees share can only be found out by reading all of them. */
-	json_add_null(json, "freed_metadata_bytes");
-	json_add_uint(json, "incomplete_extent_count", space->incomplete_count);
-	json_add_uint(json, "uncertain_bytes", space->uncertain_bytes);
-	json_end_object(json);
+	struct freed_row row = { .metadata = NULL };
+	bool is_known = space && space->has_freed;
+
+	if (is_known)
+		row.space = *space;
+	record_object(out, "freed", freed_fields, is_known ? &row : NULL);
+	if (is_known)
+		record_samples(out, freed_fields, &row);
 }
 
 static void say_freed(const struct output *out, const struct sharing *total,
@@ -619,6 +675,7 @@ static struct sharing_row argument_row(const struct sharing_report *report,
 
 	row.has_sums = report->arguments->mode != MODE_SUBVOLUMES;
 	row.has_freed = rows->freed;
+	row.has_written = rows->freed && report->arguments->subvolumes;
 	if (rows->freed)
 		row.freed = rows->freed[index];
 	return row;
@@ -638,15 +695,8 @@ static void add_arguments(struct sharing_report *report, const struct argument_r
 		const struct sharing_row row = argument_row(report, rows, i);
 
 		json_begin_object(json, NULL);
-		json_add_name(json, "path", row.path);
+		record_members(out, argument_fields, &row);
 		record_members(out, sharing_report_fields, &row);
-		json_add_known_uint(json, "written_bytes",
-				    row.has_freed && report->arguments->subvolumes,
-				    row.freed.written_bytes);
-		json_add_known_uint(json, "freed_alone_bytes", row.has_freed,
-				    row.freed.freed_alone_bytes);
-		json_add_known_uint(json, "freed_with_above_bytes", row.has_freed,
-				    row.freed.freed_with_above_bytes);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -656,22 +706,18 @@ static void add_total(struct sharing_report *report, const struct sharing_row *r
 		      const struct argument_rows *rows, const struct freed_space *space)
 {
 	struct output *out = &report->files->out;
-	struct json_writer *json = &out->json;
 
+	/* A sample for each of a million files would be of no use. */
+	record_samples(out, total_fields, row);
+	record_samples(out, sharing_report_fields, row);
 	files_begin_json_total(report->files);
 	record_members(out, sharing_report_fields, row);
-	json_add_known_uint(json, "set_shared_bytes", row->has_set_shared, row->set_shared_bytes);
-	json_add_known_uint(json, "disk_bytes", row->has_disk, row->disk_bytes);
-	add_freed(json, space);
+	record_members(out, total_fields, row);
+	record_members(out, disk_fields, row);
+	add_freed(out, space);
 	fiemap_shared_rewrite_json(out, report->arguments, &row->sharing, space);
 	add_arguments(report, rows);
 	files_end_json_total(report->files);
-	/* A sample for each of a million files would be of no use. */
-	if (row->has_sums)
-		metrics_add(out->metrics, &files_metric, NULL, report->files->file_count);
-	record_samples(out, sharing_report_fields, row);
-	if (space && space->has_freed)
-		metrics_add(out->metrics, &freed_metric, NULL, space->freed_bytes);
 }
 
 static int report_total_row(struct sharing_report *report, const struct sharing_row *row,
@@ -703,6 +749,7 @@ int sharing_report_total(struct sharing_report *report, const struct sharing *to
 	struct sharing_row row = sharing_row_of(NULL, total, NULL);
 	int ret, ended;
 
+	row.file_count = report->files->file_count;
 	row.has_sums = report->arguments->mode != MODE_SUBVOLUMES;
 	row.has_set_shared = set_shared_bytes && row.has_sums;
 	row.set_shared_bytes = set_shared_bytes ? *set_shared_bytes : 0;
@@ -746,12 +793,18 @@ struct subvolume_row {
 
 static const struct field subvolume_fields[] = {
 	{ SUBVOLUME(name), FIELD_PATH, .title = "Subvolume", .width = 16 },
-	{ SUBVOLUME(path), FIELD_PATH, .key = "subvolume" },
-	{ SUBVOLUME(owners.subvolid), FIELD_NUMBER, .key = "subvolid", .title = "Id", .width = 6 },
-	{ SUBVOLUME(directory), FIELD_PATH, .key = "mounted_at" },
-	{ SUBVOLUME(owners.file_count), FIELD_NUMBER, .key = "file_count", .title = "Files" },
-	{ SUBVOLUME(owners.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents" },
-	{ SUBVOLUME(owners.bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes" },
+	{ SUBVOLUME(path), FIELD_PATH, .key = "subvolume",
+	  .help = "Its path; null if it is not known." },
+	{ SUBVOLUME(owners.subvolid), FIELD_NUMBER, .key = "subvolid", .title = "Id", .width = 6,
+	  .help = "Its id." },
+	{ SUBVOLUME(directory), FIELD_PATH, .key = "mounted_at",
+	  .help = "The directory where it is mounted, or null." },
+	{ SUBVOLUME(owners.file_count), FIELD_NUMBER, .key = "file_count", .title = "Files",
+	  .help = "The number of these files." },
+	{ SUBVOLUME(owners.extent_count), FIELD_NUMBER, .key = "extent_count", .title = "Extents",
+	  .help = "The number of extents to which they refer, too." },
+	{ SUBVOLUME(owners.bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes",
+	  .help = "The bytes of these." },
 	{ 0 },
 };
 

@@ -26,6 +26,14 @@ struct decisions {
 	uint64_t counts[SHARE_DECISION_COUNT];
 };
 
+/* How long it takes to map a file. */
+struct sharing_timing {
+	struct fiemap_timing warm;
+	/* with --cold */
+	bool has_cold;
+	uint64_t cold_ns;
+};
+
 /* Why there are no owners: inline data is in the tree, and nothing finds other trees with the same. */
 enum no_owners { OWNERS_NOT_ASKED, OWNERS_FAILED, OWNERS_INLINE };
 
@@ -87,9 +95,9 @@ int sharing_report_end_extents(struct sharing_report *report);
 void sharing_report_calls(struct sharing_report *report, uint64_t calls,
 			  const struct counter_delta *delta);
 void sharing_report_decisions(struct sharing_report *report, const struct decisions *decisions);
-/* the file has EXTENT_COUNT extents; COLD_NS is NULL without a cold measurement */
-void sharing_report_timing(struct sharing_report *report, const struct fiemap_timing *timing,
-			   const uint64_t *cold_ns, uint64_t extent_count);
+/* the file has EXTENT_COUNT extents */
+void sharing_report_timing(struct sharing_report *report, const struct sharing_timing *timing,
+			   uint64_t extent_count);
 
 /* in place of the owners */
 void sharing_report_no_owners(struct sharing_report *report, enum no_owners why);

@@ -21,19 +21,29 @@ static bool is_known(const struct sharing_options *arguments, const struct freed
 	return arguments->rewrite && space && space->has_freed;
 }
 
+struct rewrite_row {
+	uint64_t copy_bytes;
+	int64_t gain_bytes;
+};
+
+#define REWRITE(member) offsetof(struct rewrite_row, member)
+
+static const struct field rewrite_fields[] = {
+	{ REWRITE(copy_bytes), FIELD_SIZE, .key = "copy_bytes",
+	  .help = "The size of the copies on disk." },
+	{ REWRITE(gain_bytes), FIELD_SIGNED, .key = "gain_bytes",
+	  .help = "What is freed, less the copies; a cost is negative." },
+	{ 0 },
+};
+
 void fiemap_shared_rewrite_json(struct output *out, const struct sharing_options *arguments,
 				const struct sharing *total, const struct freed_space *space)
 {
-	struct json_writer *json = &out->json;
+	struct rewrite_row row = { .copy_bytes = total->copy_bytes };
 
-	if (!is_known(arguments, space)) {
-		json_add_null(json, "rewrite");
-		return;
-	}
-	json_begin_object(json, "rewrite");
-	json_add_uint(json, "copy_bytes", total->copy_bytes);
-	json_add_int(json, "gain_bytes", (int64_t)(space->freed_bytes - total->copy_bytes));
-	json_end_object(json);
+	if (is_known(arguments, space))
+		row.gain_bytes = (int64_t)(space->freed_bytes - total->copy_bytes);
+	record_object(out, "rewrite", rewrite_fields, is_known(arguments, space) ? &row : NULL);
 }
 
 bool fiemap_shared_can_be_copied(int fd, const struct stat *status)

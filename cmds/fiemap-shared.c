@@ -69,9 +69,8 @@ struct sharing_details {
 	struct relocation_watch *watch;
 	/* with --why */
 	struct counter_delta counter_delta;
-	/* with --cold */
-	bool has_cold;
-	uint64_t cold_ns;
+	/* with --timing and --cold */
+	struct sharing_timing timing;
 	struct sharing sharing;
 	struct space_answer space;
 	/* with --why or --owners */
@@ -213,8 +212,8 @@ static int time_cold_map(struct sharing_details *details)
 	if (ret <= 0)
 		return ret;
 	ret = fiemap_timing_once(details->iter, details->fd, scan->arguments->files.range,
-				 &details->cold_ns);
-	details->has_cold = ret == 0;
+				 &details->timing.cold_ns);
+	details->timing.has_cold = ret == 0;
 	return ret;
 }
 
@@ -305,19 +304,17 @@ static int report_timing(struct sharing_details *details)
 {
 	const struct sharing_options *arguments = details->scan->arguments;
 	struct sharing_report *report = details->report;
-	struct fiemap_timing timing;
 	int ret;
 
 	if (!arguments->timing) {
-		sharing_report_timing(report, NULL, NULL, 0);
+		sharing_report_timing(report, NULL, 0);
 		return 0;
 	}
-	ret = fiemap_timing_measure(details->iter, details->fd, arguments->files.range, &timing);
-	if (ret < 0)
-		return ret;
-	sharing_report_timing(report, &timing, details->has_cold ? &details->cold_ns : NULL,
-			      details->sharing.extent_count);
-	return 0;
+	ret = fiemap_timing_measure(details->iter, details->fd, arguments->files.range,
+				    &details->timing.warm);
+	if (ret == 0)
+		sharing_report_timing(report, &details->timing, details->sharing.extent_count);
+	return ret;
 }
 
 static int report_owners(struct sharing_details *details)

@@ -153,15 +153,11 @@ static char *process_name(const struct causes *causes, pid_t tid, const struct l
 
 static bool is_directory(const struct causes *causes, uint64_t subvolid, uint64_t inode)
 {
-	CLEANUP(tree_search_freep) struct tree_search *search = NULL;
-	struct btrfs_inode_item status;
-	struct tree_item item;
+	struct btrfs_inode_item item;
 
-	if (tree_search_new(&search, causes->fd, subvolid, inode, BTRFS_INODE_ITEM_KEY, 0, 0) < 0 ||
-	    tree_search_next(search, &item) != 1 || item.size < sizeof(status))
-		return false;
-	memcpy(&status, item.data, sizeof(status));
-	return S_ISDIR(le32toh(status.mode));
+	return tree_search_copy_first(causes->fd, subvolid, inode, BTRFS_INODE_ITEM_KEY, 0, 0,
+				      &item, sizeof(item)) == 0 &&
+	       S_ISDIR(le32toh(item.mode));
 }
 
 /* Where the subvolume is mounted, else its path in the file system. */
@@ -317,6 +313,8 @@ struct cause_row {
 	uint64_t mean_ns;
 	uint64_t max_ns;
 	bool has_times;
+	/* of the sum */
+	uint64_t lost_events;
 };
 
 /* Columns on request. */
@@ -326,30 +324,47 @@ struct cause_row {
 #define ROW(member) offsetof(struct cause_row, member)
 
 static const struct field row_fields[] = {
-	{ ROW(fsyncs), FIELD_NUMBER, .key = "fsyncs", .title = "Fsyncs", .width = 6 },
+	{ ROW(fsyncs), FIELD_NUMBER, .key = "fsyncs", .title = "Fsyncs", .width = 6,
+	  .help = "The number of fsyncs." },
 	{ ROW(per_second), FIELD_NUMBER, .title = "Per second", .short_title = "/s", .width = 6 },
-	{ ROW(log), FIELD_NUMBER, .key = "log_commits" },
-	{ ROW(full), FIELD_NUMBER, .key = "full_commits", .title = "Full", .width = 4 },
+	{ ROW(log), FIELD_NUMBER, .key = "log_commits",
+	  .help = "The number of those without a commit of the transaction." },
+	{ ROW(full), FIELD_NUMBER, .key = "full_commits", .title = "Full", .width = 4,
+	  .help = "The number of those that committed the transaction." },
 	{ ROW(uncertain), FIELD_NUMBER, .key = "uncertain", .title = "Uncertain",
-	  .short_title = "Unc.", .width = 4 },
-	{ ROW(commits), FIELD_NUMBER, .key = "commits", .title = "Commits", .width = 4 },
-	{ ROW(total_ns), FIELD_TIME, .key = "total_ns", .title = "Total", .known = ROW(has_times) },
-	{ ROW(mean_ns), FIELD_TIME, .key = "mean_ns", .title = "Mean", .known = ROW(has_times) },
-	{ ROW(max_ns), FIELD_TIME, .key = "max_ns", .title = "Max", .known = ROW(has_times) },
+	  .short_title = "Unc.", .width = 4,
+	  .help = "The number of those during which something else committed the transaction." },
+	{ ROW(commits), FIELD_NUMBER, .key = "commits", .title = "Commits", .width = 4,
+	  .help = "The number of commits, also those outside an fsync." },
+	{ ROW(total_ns), FIELD_TIME, .key = "total_ns", .title = "Total", .known = ROW(has_times),
+	  .help = "The time of the fsyncs; null if the end of none was traced." },
+	{ ROW(mean_ns), FIELD_TIME, .key = "mean_ns", .title = "Mean", .known = ROW(has_times),
+	  .help = "The mean time of an fsync; null if the end of none was traced." },
+	{ ROW(max_ns), FIELD_TIME, .key = "max_ns", .title = "Max", .known = ROW(has_times),
+	  .help = "The slowest fsync; null if the end of none was traced." },
 	{ ROW(pid), FIELD_NUMBER, .key = "pid", .title = "PID", .width = 7, .known = ROW(has_pid),
-	  .option = COLUMNS_OF_PROCESS },
+	  .option = COLUMNS_OF_PROCESS,
+	  .help = "The process; null if there are several of the name, and without --by process." },
 	{ ROW(process), FIELD_TEXT, .key = "process", .title = "Process",
-	  .option = COLUMNS_OF_PROCESS },
-	{ ROW(path), FIELD_PATH, .key = "path", .title = "Path", .option = COLUMNS_OF_PATHS },
+	  .option = COLUMNS_OF_PROCESS,
+	  .help = "The name of the process; null if it is unknown, and without --by process." },
+	{ ROW(path), FIELD_PATH, .key = "path", .title = "Path", .option = COLUMNS_OF_PATHS,
+	  .help = "The directory or file; null if it is unknown, for commits outside an fsync, and with --by process." },
 	{ 0 },
 };
 
 /* Of all causes together; the commits are counted by the file system, too. */
 static const struct field sum_fields[] = {
-	{ ROW(fsyncs), FIELD_NUMBER, .key = "fsyncs" },
-	{ ROW(log), FIELD_NUMBER, .key = "log_commits" },
-	{ ROW(full), FIELD_NUMBER, .key = "full_commits" },
-	{ ROW(uncertain), FIELD_NUMBER, .key = "uncertain" },
+	{ ROW(fsyncs), FIELD_NUMBER, .key = "fsyncs",
+	  .help = "Only with --by: the number of fsyncs." },
+	{ ROW(log), FIELD_NUMBER, .key = "log_commits",
+	  .help = "Only with --by: the number of those without a commit of the transaction." },
+	{ ROW(full), FIELD_NUMBER, .key = "full_commits",
+	  .help = "Only with --by: the number of those that committed the transaction." },
+	{ ROW(uncertain), FIELD_NUMBER, .key = "uncertain",
+	  .help = "Only with --by: the number of those during which something else committed the transaction." },
+	{ ROW(lost_events), FIELD_NUMBER, .key = "lost_events",
+	  .help = "Only with --by: the number of events that are missing in the figures." },
 	{ 0 },
 };
 
@@ -432,7 +447,7 @@ static void warn_of_lost_events(const struct causes *causes, uint64_t lost)
 int causes_report(struct causes *causes, uint64_t elapsed_ns, struct output *out)
 {
 	const uint64_t interval_ns = elapsed_ns - causes->reported_ns;
-	const struct cause_row sum = row_of(causes, &causes->sum, NULL, interval_ns);
+	struct cause_row sum = row_of(causes, &causes->sum, NULL, interval_ns);
 	const uint64_t lost = fsync_trace_lost(causes->trace);
 	char from[UNITS_TEXT_SIZE], to[UNITS_TEXT_SIZE];
 	int ret = 0;
@@ -442,8 +457,8 @@ int causes_report(struct causes *causes, uint64_t elapsed_ns, struct output *out
 		   " uncertain; %" PRIu64 " commits\n",
 		   causes->reported_ns ? "\n" : "", format_time(from, causes->reported_ns),
 		   format_time(to, elapsed_ns), sum.fsyncs, sum.full, sum.uncertain, sum.commits);
+	sum.lost_events = lost - causes->reported_lost;
 	record_members(out, sum_fields, &sum);
-	json_add_uint(&out->json, "lost_events", lost - causes->reported_lost);
 	if (causes->count || out->format != FORMAT_TEXT)
 		ret = report_rows(causes, interval_ns, out);
 	warn_of_lost_events(causes, lost);

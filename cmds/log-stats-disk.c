@@ -74,14 +74,15 @@ static const struct metric part_metric = {
 static const struct field part_fields[] = {
 	{ PART(path), FIELD_PATH, .label.name = "path" },
 	{ PART(workload), FIELD_TEXT, .label.name = "workload" },
-	{ PART(disk_fsync_ns), FIELD_TIME, .key = "disk_fsync_ns" },
+	{ PART(disk_fsync_ns), FIELD_TIME, .key = "disk_fsync_ns",
+	  .help = "The time that the disk alone needs for an fsync." },
 	{ PART(parts.disk_ns), FIELD_TIME, .key = "disk_ns", .metric = &part_metric,
-	  .label = { "part", "disk" } },
+	  .label = { "part", "disk" }, .help = "The same for all fsyncs." },
 	{ PART(parts.log_ns), FIELD_TIME, .key = "log_ns", .metric = &part_metric,
-	  .label = { "part", "log" } },
+	  .label = { "part", "log" }, .help = "The other time of fsyncs that wrote the log." },
 	{ PART(parts.commit_ns), FIELD_TIME, .key = "commit_ns", .metric = &part_metric,
-	  .label = { "part", "commit" } },
-	{ PART(verdict), FIELD_TEXT, .key = "verdict" },
+	  .label = { "part", "commit" }, .help = "The other time of other fsyncs." },
+	{ PART(verdict), FIELD_TEXT, .key = "verdict", .help = "The largest part." },
 	{ 0 },
 };
 
@@ -124,7 +125,7 @@ void disk_measure_report(const struct disk_measure *disk, const struct fsync_exe
 	struct part_row row = { .path = path, .workload = workload };
 
 	if (!disk->latency.count || !exercise->latency.total) {
-		json_add_null(&out->json, "parts");
+		record_object(out, "parts", part_fields, NULL);
 		say_reason(disk, out);
 		return;
 	}

@@ -169,19 +169,36 @@ int limits_print_plugin(const struct limits *limits, const struct fsync_exercise
 
 /* -- JSON -- */
 
-void limits_json(const struct limits *limits, const struct latency *latency,
-		 struct json_writer *json)
+struct limit_row {
+	const char *figure;
+	uint64_t value_ns;
+	bool is_known;
+	uint64_t limit_ns;
+	enum answer passed;
+};
+
+#define LIMIT(member) offsetof(struct limit_row, member)
+
+static const struct field limit_fields[] = {
+	{ LIMIT(figure), FIELD_TEXT, .key = "figure", .help = "The name of the figure." },
+	{ LIMIT(value_ns), FIELD_TIME, .key = "value_ns", .known = LIMIT(is_known),
+	  .help = "The figure; null if there was no fsync." },
+	{ LIMIT(limit_ns), FIELD_TIME, .key = "limit_ns", .help = "The limit." },
+	{ LIMIT(passed), FIELD_ANSWER, .key = "passed",
+	  .help = "Whether the figure is not above the limit; null if there was no fsync." },
+	{ 0 },
+};
+
+void limits_report(const struct limits *limits, const struct latency *latency, struct output *out)
 {
 	uint64_t value_ns = figure_ns(limits->judged, latency);
+	const struct limit_row row = {
+		.figure = figures[limits->judged].name,
+		.value_ns = value_ns,
+		.is_known = latency->count,
+		.limit_ns = limits->max_ns,
+		.passed = answer_of(latency->count, value_ns <= limits->max_ns),
+	};
 
-	if (!limits->max_ns) {
-		json_add_null(json, "check");
-		return;
-	}
-	json_begin_object(json, "check");
-	json_add_string(json, "figure", figures[limits->judged].name);
-	json_add_known_uint(json, "value_ns", latency->count, value_ns);
-	json_add_uint(json, "limit_ns", limits->max_ns);
-	json_add_answer(json, "passed", answer_of(latency->count, value_ns <= limits->max_ns));
-	json_end_object(json);
+	record_object(out, "check", limit_fields, limits->max_ns ? &row : NULL);
 }

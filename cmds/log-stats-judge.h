@@ -8,7 +8,7 @@
 #include "fsync/fsync-exercise.h"
 #include "num/alarm-range.h"
 #include "num/latency.h"
-#include "ui/json.h"
+#include "ui/record.h"
 #include "ui/options.h"
 
 enum judged { JUDGED_P99, JUDGED_P95, JUDGED_P90, JUDGED_MEDIAN, JUDGED_MEAN, JUDGED_MAX };
@@ -41,8 +41,7 @@ error_t limits_parse_range(const char *option, const char *text, struct judged_r
 bool limits_check(const struct limits *limits, const struct latency *latency, bool quiet);
 
 /* JSON: adds the member "check", which is null if no limit was given. */
-void limits_json(const struct limits *limits, const struct latency *latency,
-		 struct json_writer *json);
+void limits_report(const struct limits *limits, const struct latency *latency, struct output *out);
 
 /* Prints the one line of a plugin. Returns the exit status of the plugin: OK, warning or critical. */
 int limits_print_plugin(const struct limits *limits, const struct fsync_exercise *exercise);

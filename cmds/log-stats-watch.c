@@ -53,25 +53,48 @@ struct watch_row {
 #define WATCH(member) offsetof(struct watch_row, member)
 
 static const struct field watch_fields[] = {
-	{ WATCH(elapsed_ns), FIELD_TIME, .key = "elapsed_ns", .title = "Elapsed" },
+	{ WATCH(elapsed_ns), FIELD_TIME, .key = "elapsed_ns", .title = "Elapsed",
+	  .help = "The time since the start." },
 	{ WATCH(counters.generation), FIELD_NUMBER, .key = "generation", .title = "Generation",
-	  .width = 12, .known = WATCH(counters.generation_known) },
+	  .width = 12, .known = WATCH(counters.generation_known),
+	  .help = "The number of the transaction that began last; null if the kernel does not report it." },
 	{ WATCH(commits.count), FIELD_NUMBER, .key = "commits", .title = "Commits", .width = 9,
-	  .known = WATCH(commits.known) },
+	  .known = WATCH(commits.known),
+	  .help = "The number of commits since the row before; null if the kernel does not report it." },
 	{ WATCH(commits.total_ns), FIELD_TIME, .key = "commit_ns", .title = "Commit time",
-	  .width = 12, .known = WATCH(commits.known) },
+	  .width = 12, .known = WATCH(commits.known),
+	  .help = "The time that they took; null if the kernel does not report it." },
 	{ WATCH(last_ns), FIELD_TIME, .key = "last_commit_ns", .title = "Last",
-	  .known = WATCH(counters.stats_known) },
+	  .known = WATCH(counters.stats_known),
+	  .help = "The time of the last commit; null if the kernel does not report it." },
 	{ WATCH(longest_ns), FIELD_TIME, .key = "longest_commit_ns", .title = "Longest",
-	  .known = WATCH(counters.stats_known) },
+	  .known = WATCH(counters.stats_known),
+	  .help = "The longest time of a commit since the mount; null if the kernel does not report it." },
+	{ 0 },
+};
+
+struct watched {
+	const char *path;
+	const char *by;
+};
+
+#define WATCHED(member) offsetof(struct watched, member)
+
+static const struct field watched_fields[] = {
+	{ WATCHED(path), FIELD_PATH, .key = "path", .help = "The directory, as it was named." },
+	{ WATCHED(by), FIELD_TEXT, .key = "by", .optional = true,
+	  .help = "Only with --by: its value." },
 	{ 0 },
 };
 
 static void add_watched(struct watch *watch)
 {
-	json_add_name(&watch->out.json, "path", watch->directory);
-	if (watch->by)
-		json_add_string(&watch->out.json, "by", cause_kind_name(watch->by));
+	const struct watched row = {
+		.path = watch->directory,
+		.by = watch->by ? cause_kind_name(watch->by) : NULL,
+	};
+
+	record_members(&watch->out, watched_fields, &row);
 }
 
 /* A line of JSON has one row; a document has an array of them. */

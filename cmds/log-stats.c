@@ -438,15 +438,40 @@ static void remove_all_left(struct fsync_run *run)
 
 /* -- measuring -- */
 
+struct sample_row {
+	uint64_t entries;
+	uint64_t ns;
+	const char *kind;
+};
+
+#define SAMPLE(member) offsetof(struct sample_row, member)
+
+static const struct field sample_fields[] = {
+	{ SAMPLE(entries), FIELD_NUMBER, .key = "entries",
+	  .help = "The number of files that there were." },
+	{ SAMPLE(ns), FIELD_TIME, .key = "ns", .help = "How long it took." },
+	{ SAMPLE(kind), FIELD_TEXT, .key = "kind", .help = "What it did." },
+	{ 0 },
+};
+
+static void print_sample(FILE *stream, const struct fsync_sample *sample)
+{
+	struct output out = { .json = { .stream = stream, .style = JSON_LINES } };
+	const struct sample_row row = {
+		.entries = sample->operations,
+		.ns = sample->duration_ns,
+		.kind = fsync_kind_name(sample->kind),
+	};
+
+	record_object(&out, NULL, sample_fields, &row);
+	fputc('\n', stream);
+}
+
 static void keep_sample(struct fsync_run *run, const struct fsync_sample *sample)
 {
 	log_stats_plot_add(&run->plot, sample->kind, sample->operations, sample->duration_ns);
 	if (run->samples.stream)
-		new_file_print(&run->samples,
-			       "{\"entries\": %" PRIu64 ", \"ns\": %" PRIu64
-			       ", \"kind\": \"%s\"}\n",
-			       sample->operations, sample->duration_ns,
-			       fsync_kind_name(sample->kind));
+		print_sample(run->samples.stream, sample);
 }
 
 static void show_exercise(const struct fsync_exercise *exercise)
@@ -581,15 +606,32 @@ static const struct metric kinds_metric = {
 #define RUN(member) offsetof(struct fsync_run, member)
 
 static const struct field plan_fields[] = {
-	{ RUN(path), FIELD_PATH, .key = "path" },
-	{ RUN(workload), FIELD_TEXT, .key = "workload" },
-	{ RUN(exercise.done), FIELD_NUMBER, .key = "files" },
-	{ RUN(exercise.plan.every), FIELD_NUMBER, .key = "every" },
-	{ RUN(exercise.plan.size), FIELD_SIZE, .key = "write_bytes", .known = RUN(has_data) },
-	{ RUN(exercise.latency.count), FIELD_NUMBER, .key = "fsyncs" },
-	{ RUN(exercise.kinds[FSYNC_LOG].count), FIELD_NUMBER, .key = "log_commits" },
-	{ RUN(exercise.kinds[FSYNC_FULL].count), FIELD_NUMBER, .key = "full_commits" },
-	{ RUN(exercise.kinds[FSYNC_UNCERTAIN].count), FIELD_NUMBER, .key = "uncertain" },
+	{ RUN(path), FIELD_PATH, .key = "path", .help = "The directory, as it was named." },
+	{ RUN(workload), FIELD_TEXT, .key = "workload",
+	  .help = "What was done before the fsyncs." },
+	{ RUN(exercise.done), FIELD_NUMBER, .key = "files",
+	  .help = "The number of files that were made, or of writes." },
+	{ RUN(exercise.plan.every), FIELD_NUMBER, .key = "every",
+	  .help = "The number of files, or of writes, from one fsync to the next." },
+	{ RUN(exercise.plan.size), FIELD_SIZE, .key = "write_bytes", .known = RUN(has_data),
+	  .help = "The bytes of a write, or of a renamed file; null with the workload directory." },
+	{ RUN(exercise.latency.count), FIELD_NUMBER, .key = "fsyncs",
+	  .help = "The number of fsyncs." },
+	{ RUN(exercise.kinds[FSYNC_LOG].count), FIELD_NUMBER, .key = "log_commits",
+	  .help = "The number of those that wrote the log." },
+	{ RUN(exercise.kinds[FSYNC_FULL].count), FIELD_NUMBER, .key = "full_commits",
+	  .help = "The number of those that committed the transaction." },
+	{ RUN(exercise.kinds[FSYNC_UNCERTAIN].count), FIELD_NUMBER, .key = "uncertain",
+	  .help = "The number of those that may be either." },
+	{ RUN(exercise.plan.nocow), FIELD_BOOL, .key = "nocow",
+	  .help = "Whether the files with data were NOCOW." },
+	{ 0 },
+};
+
+static const struct field histogram_fields[] = {
+	{ RUN(path), FIELD_PATH, .label.name = "path" },
+	{ RUN(workload), FIELD_TEXT, .known = RUN(has_data), .label.name = "workload" },
+	{ RUN(exercise.latency), FIELD_HISTOGRAM, .metric = &fsync_metric },
 	{ 0 },
 };
 
@@ -600,7 +642,6 @@ static void report_plan(struct fsync_run *run)
 	char size[UNITS_TEXT_SIZE];
 
 	record_members(&run->out, plan_fields, run);
-	json_add_bool(&run->out.json, "nocow", exercise->plan.nocow);
 	record_say(&run->out, "Directory: %s\n", quoted);
 	if (run->has_data)
 		record_say(&run->out, "Workload: %s, %s of %s%s\n", run->workload,
@@ -632,13 +673,13 @@ static const struct field kind_fields[] = {
 	{ KIND(workload), FIELD_TEXT, .label.name = "workload" },
 	{ KIND(name), FIELD_TEXT, .title = "Commit", .label.name = "commit" },
 	{ KIND(sums.count), FIELD_NUMBER, .key = "count", .title = "Fsyncs", .width = 10,
-	  .metric = &kinds_metric },
+	  .metric = &kinds_metric, .help = "Their number." },
 	{ KIND(sums.total_ns), FIELD_TIME, .title = "Total", .known = KIND(has_fsyncs) },
 	{ KIND(mean_ns), FIELD_TIME, .title = "Mean", .known = KIND(has_fsyncs) },
 	{ KIND(sums.max_ns), FIELD_TIME, .title = "Max", .known = KIND(has_fsyncs) },
 	/* JSON has 0 without an fsync */
-	{ KIND(sums.total_ns), FIELD_TIME, .key = "total_ns" },
-	{ KIND(sums.max_ns), FIELD_TIME, .key = "max_ns" },
+	{ KIND(sums.total_ns), FIELD_TIME, .key = "total_ns", .help = "The time that they took." },
+	{ KIND(sums.max_ns), FIELD_TIME, .key = "max_ns", .help = "The slowest." },
 	{ 0 },
 };
 
@@ -683,15 +724,19 @@ struct latency_row {
 #define LATENCY(member) offsetof(struct latency_row, member)
 
 static const struct field latency_fields[] = {
-	{ LATENCY(figures.min), FIELD_TIME, .key = "min" },
-	{ LATENCY(figures.mean), FIELD_TIME, .key = "mean" },
-	{ LATENCY(figures.p50), FIELD_TIME, .key = "median" },
-	{ LATENCY(deviation), FIELD_TIME, .key = "stddev", .known = LATENCY(has_deviation) },
-	{ LATENCY(p90), FIELD_TIME, .key = "p90", .known = LATENCY(has_p90) },
-	{ LATENCY(p95), FIELD_TIME, .key = "p95", .known = LATENCY(has_p95) },
-	{ LATENCY(figures.p99), FIELD_TIME, .key = "p99", .known = LATENCY(has_p99) },
-	{ LATENCY(figures.max), FIELD_TIME, .key = "max" },
-	{ LATENCY(figures.total), FIELD_TIME, .key = "total" },
+	{ LATENCY(figures.min), FIELD_TIME, .key = "min", .help = "The fastest." },
+	{ LATENCY(figures.mean), FIELD_TIME, .key = "mean", .help = "The mean." },
+	{ LATENCY(figures.p50), FIELD_TIME, .key = "median", .help = "The median." },
+	{ LATENCY(deviation), FIELD_TIME, .key = "stddev", .known = LATENCY(has_deviation),
+	  .help = "The standard deviation; null from fewer than two fsyncs." },
+	{ LATENCY(p90), FIELD_TIME, .key = "p90", .known = LATENCY(has_p90),
+	  .help = "The 90th percentile; null from fewer than 10 fsyncs." },
+	{ LATENCY(p95), FIELD_TIME, .key = "p95", .known = LATENCY(has_p95),
+	  .help = "The 95th percentile; null from fewer than 20 fsyncs." },
+	{ LATENCY(figures.p99), FIELD_TIME, .key = "p99", .known = LATENCY(has_p99),
+	  .help = "The 99th percentile; null from fewer than 100 fsyncs." },
+	{ LATENCY(figures.max), FIELD_TIME, .key = "max", .help = "The slowest." },
+	{ LATENCY(figures.total), FIELD_TIME, .key = "total", .help = "The sum." },
 	{ 0 },
 };
 
@@ -733,71 +778,126 @@ static void report_latency(struct output *out, const struct fsync_exercise *exer
 		   format_known(c, row.has_p99, figures->p99));
 }
 
-static void report_slope(struct output *out, const struct trend *trend, const char *operations)
-{
-	int64_t slope = trend_slope(trend, GROWTH_STEP);
-	char text[UNITS_TEXT_SIZE];
+struct growth_row {
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint64_t step_files;
+	/* per GROWTH_STEP */
+	int64_t step_ns;
+	bool is_clear;
+};
 
-	if (!trend_is_clear(trend)) {
-		json_add_null(&out->json, "step_ns");
+#define GROWTH(member) offsetof(struct growth_row, member)
+
+static const struct field growth_fields[] = {
+	{ GROWTH(first_ns), FIELD_TIME, .key = "first_tenth_ns",
+	  .help = "The mean of the first tenth of the fsyncs." },
+	{ GROWTH(last_ns), FIELD_TIME, .key = "last_tenth_ns",
+	  .help = "The mean of the last tenth." },
+	{ GROWTH(step_files), FIELD_NUMBER, .key = "step_files",
+	  .help = "The number of files for the next key." },
+	{ GROWTH(step_ns), FIELD_SIGNED, .key = "step_ns", .known = GROWTH(is_clear),
+	  .help = "The additional time of an fsync for so many more files, which can be negative; null without a clear growth." },
+	{ 0 },
+};
+
+static void say_growth(const struct growth_row *row, const char *operations,
+		       const struct output *out)
+{
+	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE], step[UNITS_TEXT_SIZE];
+	int64_t step_ns = row->step_ns;
+
+	record_say(out, "Growth: %s in the first tenth, %s in the last; ",
+		   format_time(first, row->first_ns), format_time(last, row->last_ns));
+	if (!row->is_clear)
 		record_say(out, "no clear growth\n");
-		return;
-	}
-	json_add_int(&out->json, "step_ns", slope);
-	record_say(out, "%s%s per 1,000 %s\n", slope < 0 ? "-" : "+",
-		   format_time(text, slope < 0 ? -(uint64_t)slope : (uint64_t)slope), operations);
+	else
+		record_say(out, "%s%s per 1,000 %s\n", step_ns < 0 ? "-" : "+",
+			   format_time(step, step_ns < 0 ? -(uint64_t)step_ns : (uint64_t)step_ns),
+			   operations);
 }
 
 static void report_growth(struct output *out, const struct fsync_exercise *exercise)
 {
 	const struct trend *trend = &exercise->trend;
-	uint64_t first_ns = trend_first_tenth(trend), last_ns = trend_last_tenth(trend);
-	char first[UNITS_TEXT_SIZE], last[UNITS_TEXT_SIZE];
+	const struct growth_row row = {
+		.first_ns = trend_first_tenth(trend),
+		.last_ns = trend_last_tenth(trend),
+		.step_files = GROWTH_STEP,
+		.step_ns = trend_slope(trend, GROWTH_STEP),
+		.is_clear = trend_is_clear(trend),
+	};
+	bool is_known = trend->count >= TREND_CALLS_MIN;
 
-	if (trend->count < TREND_CALLS_MIN) {
-		json_add_null(&out->json, "growth");
+	record_object(out, "growth", growth_fields, is_known ? &row : NULL);
+	if (is_known)
+		say_growth(&row, fsync_workload_operations(exercise->plan.workload), out);
+	else
 		record_say(out, "Growth: unknown with fewer than %d fsyncs\n", TREND_CALLS_MIN);
-		return;
-	}
-	json_begin_object(&out->json, "growth");
-	json_add_uint(&out->json, "first_tenth_ns", first_ns);
-	json_add_uint(&out->json, "last_tenth_ns", last_ns);
-	json_add_uint(&out->json, "step_files", GROWTH_STEP);
-	record_say(out, "Growth: %s in the first tenth, %s in the last; ",
-		   format_time(first, first_ns), format_time(last, last_ns));
-	report_slope(out, trend, fsync_workload_operations(exercise->plan.workload));
-	json_end_object(&out->json);
 }
+
+struct times_row {
+	uint64_t elapsed_ns;
+	struct commit_change commits;
+};
+
+#define TIMES(member) offsetof(struct times_row, member)
+
+static const struct field times_fields[] = {
+	{ TIMES(elapsed_ns), FIELD_TIME, .key = "elapsed_ns",
+	  .help = "From the first file to the last fsync." },
+	{ TIMES(commits.count), FIELD_NUMBER, .key = "commits", .known = TIMES(commits.known),
+	  .help = "The number of commits of the file system in that time; null if the kernel does not report it." },
+	{ TIMES(commits.total_ns), FIELD_TIME, .key = "commit_ns", .known = TIMES(commits.known),
+	  .help = "The time that they took; null if the kernel does not report it." },
+	{ 0 },
+};
 
 /* The commits are those of the whole file system. */
 static void report_times(struct output *out, const struct fsync_exercise *exercise)
 {
-	struct commit_change commits = commit_counters_change(&exercise->begin, &exercise->end);
+	const struct times_row row = {
+		.elapsed_ns = exercise->elapsed_ns,
+		.commits = commit_counters_change(&exercise->begin, &exercise->end),
+	};
 	char total[UNITS_TEXT_SIZE], elapsed[UNITS_TEXT_SIZE], commit[UNITS_TEXT_SIZE];
 
-	json_add_uint(&out->json, "elapsed_ns", exercise->elapsed_ns);
-	json_add_known_uint(&out->json, "commits", commits.known, commits.count);
-	json_add_known_uint(&out->json, "commit_ns", commits.known, commits.total_ns);
+	record_members(out, times_fields, &row);
 	record_say(out, "Total: %s in fsync, of %s\n", format_time(total, exercise->latency.total),
-		   format_time(elapsed, exercise->elapsed_ns));
-	if (commits.known)
-		record_say(out, "Commits: %" PRIu64 " in %s (whole file system)\n", commits.count,
-			   format_time(commit, commits.total_ns));
+		   format_time(elapsed, row.elapsed_ns));
+	if (row.commits.known)
+		record_say(out, "Commits: %" PRIu64 " in %s (whole file system)\n",
+			   row.commits.count, format_time(commit, row.commits.total_ns));
 }
+
+struct end_row {
+	bool is_complete;
+	const char *error;
+};
+
+#define END(member) offsetof(struct end_row, member)
+
+static const struct field end_fields[] = {
+	{ END(is_complete), FIELD_BOOL, .key = "complete", .help = "Whether all files were made." },
+	{ END(error), FIELD_TEXT, .key = "error", .optional = true,
+	  .help = "The first error. The key exists only if there was one." },
+	{ 0 },
+};
 
 /* Returns 0 or a negative errno. The JSON is complete in any case. */
 static int report_figures(struct fsync_run *run)
 {
 	const struct fsync_exercise *exercise = &run->exercise;
-	const struct metric_label labels[] = { { "path", run->path },
-					       { "workload", run->has_data ? run->workload : NULL },
-					       { NULL, NULL } };
+	const struct end_row end = {
+		.is_complete = fsync_exercise_is_done(exercise),
+		.error = run->error ? strerror(-run->error) : NULL,
+	};
 	struct output *out = &run->out;
 	int ret, histogram;
 
 	json_begin_object(&out->json, "log-stats");
 	report_plan(run);
-	metrics_add_histogram(out->metrics, &fsync_metric, labels, &exercise->latency);
+	record_samples(out, histogram_fields, run);
 	ret = report_kinds(run);
 	report_latency(out, exercise);
 	histogram = histogram_report(&exercise->latency, "Fsyncs", out);
@@ -806,10 +906,8 @@ static int report_figures(struct fsync_run *run)
 	disk_measure_report(&run->disk, exercise, out, run->path,
 			    run->has_data ? run->workload : NULL);
 	counter_delta_report(&run->counter_delta, out);
-	limits_json(&run->arguments->limits, &exercise->latency, &out->json);
-	json_add_bool(&out->json, "complete", fsync_exercise_is_done(exercise));
-	if (run->error)
-		json_add_string(&out->json, "error", strerror(-run->error));
+	limits_report(&run->arguments->limits, &exercise->latency, out);
+	record_members(out, end_fields, &end);
 	json_end_object(&out->json);
 	return ret < 0 ? ret : histogram;
 }
@@ -887,8 +985,7 @@ static void report_run(struct fsync_run *run)
 	if (limits_check(&arguments->limits, &run->exercise.latency, quiet) &&
 	    run->status == STATUS_OK)
 		run->status = STATUS_CHECK_FAILED;
-	if (global->json)
-		json_begin(&run->out.json, stdout, global->json_style);
+	run->out = output_begin(global);
 	ret = has_report(run, quiet) ? report_figures(run) : 0;
 	json_end(&run->out.json);
 	if (ret < 0)

@@ -204,7 +204,7 @@ static int print_module(const struct module_report *report, struct output *out)
 	int ret;
 
 	record_say(out, "Module: %s\n", enabled_name(&report->kernels));
-	module_report_json(&out->json, report);
+	module_report_members(out, report);
 	ret = report_kernels(report, out);
 	if (ret == 0)
 		ret = say_reasons(&report->kernels, out);
@@ -221,7 +221,7 @@ static int print_module(const struct module_report *report, struct output *out)
 static int show(const struct global_options *global)
 {
 	CLEANUP(module_report_free) struct module_report report = { 0 };
-	struct output out = output_of(global);
+	struct output out;
 	int ret;
 
 	ret = module_report_read(&report);
@@ -229,8 +229,7 @@ static int show(const struct global_options *global)
 		module_report_complain(error_path, ret);
 		return STATUS_ERROR;
 	}
-	if (global->json)
-		json_begin(&out.json, stdout, global->json_style);
+	out = output_begin(global);
 	json_begin_object(&out.json, "module");
 	ret = print_module(&report, &out);
 	json_end_object(&out.json);

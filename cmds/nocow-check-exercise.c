@@ -170,71 +170,101 @@ int exercise_run(const struct exercise_plan *plan, struct known_subvolume *known
 
 /* -- reporting -- */
 
-static const char *engine_name(const struct exercise *exercise)
+struct exercise_row {
+	const char *directory;
+	const char *scratch;
+	const char *engine;
+	uint64_t size;
+	struct written written;
+	uint64_t bytes_per_second;
+	uint64_t writes_per_second;
+	struct write_verdict verdict;
+	bool predicted;
+	bool writes_predicted;
+};
+
+#define EXERCISE(member) offsetof(struct exercise_row, member)
+
+static const struct field exercise_fields[] = {
+	{ EXERCISE(directory), FIELD_PATH, .key = "directory", .help = "Where the file was made." },
+	{ EXERCISE(scratch), FIELD_TEXT, .key = "scratch", .help = "How the file was made." },
+	{ EXERCISE(engine), FIELD_TEXT, .key = "engine", .help = "What wrote." },
+	{ EXERCISE(size), FIELD_SIZE, .key = "size_bytes", .help = "The size of the file." },
+	{ EXERCISE(written.count), FIELD_NUMBER, .key = "writes", .help = "The number of writes." },
+	{ EXERCISE(written.bytes), FIELD_SIZE, .key = "written_bytes",
+	  .help = "The bytes that were written." },
+	{ EXERCISE(written.elapsed_ns), FIELD_TIME, .key = "elapsed_ns",
+	  .help = "How long that took." },
+	{ EXERCISE(bytes_per_second), FIELD_SIZE, .key = "bytes_per_second",
+	  .help = "The bandwidth." },
+	{ EXERCISE(writes_per_second), FIELD_NUMBER, .key = "writes_per_second",
+	  .help = "The rate of writes." },
+	{ EXERCISE(verdict.moved_bytes), FIELD_SIZE, .key = "moved_bytes",
+	  .help = "The bytes of the file that were moved." },
+	{ EXERCISE(verdict.predicted_bytes), FIELD_SIZE, .key = "predicted_nocow_bytes",
+	  .known = EXERCISE(predicted),
+	  .help = "The bytes that were predicted to be written in place; null if unknown." },
+	{ EXERCISE(verdict.proved_writes), FIELD_NUMBER, .key = "proved_writes_in_place",
+	  .known = EXERCISE(verdict.writes_known),
+	  .help = "The writes that were proved to be in place; null if unknown." },
+	{ EXERCISE(verdict.predicted_writes), FIELD_NUMBER, .key = "predicted_writes_in_place",
+	  .known = EXERCISE(writes_predicted),
+	  .help = "The writes that were predicted to be in place; null if unknown." },
+	{ 0 },
+};
+
+static struct exercise_row exercise_row_of(const struct exercise *exercise)
 {
-	return exercise->by_fio ? "fio" : "builtin";
+	const struct written *written = &exercise->written;
+
+	return (struct exercise_row){
+		.directory = exercise->plan->directory,
+		.scratch = scratch_name(exercise->plan->scratch),
+		.engine = exercise->by_fio ? "fio" : "builtin",
+		.size = exercise->plan->size,
+		.written = *written,
+		.bytes_per_second = per_second(written->bytes, written->elapsed_ns),
+		.writes_per_second = per_second(written->count, written->elapsed_ns),
+		.verdict = exercise->verdict,
+		.predicted = exercise->predicted,
+		.writes_predicted = exercise->verdict.writes_known && exercise->predicted,
+	};
 }
 
-static void say_result(const struct exercise *exercise, const struct output *out)
+static void say_result(const struct exercise_row *row, const struct output *out)
 {
-	const struct write_verdict *verdict = &exercise->verdict;
-	const struct written *written = &exercise->written;
-	const struct size_format sizes = out->sizes;
+	const struct write_verdict *verdict = &row->verdict;
 	char bytes[UNITS_TEXT_SIZE], rate[UNITS_TEXT_SIZE], time[UNITS_TEXT_SIZE];
 
-	record_say(out, "Exercise: %s by %s\n", scratch_name(exercise->plan->scratch),
-		   engine_name(exercise));
+	record_say(out, "Exercise: %s by %s\n", row->scratch, row->engine);
 	record_say(out, "Written: %" PRIu64 " writes, %s in %s: %s/s, %" PRIu64 " IOPS\n",
-		   written->count, format_size(bytes, written->bytes, sizes),
-		   format_time(time, written->elapsed_ns),
-		   format_size(rate, per_second(written->bytes, written->elapsed_ns), sizes),
-		   per_second(written->count, written->elapsed_ns));
-	if (!exercise->predicted)
+		   row->written.count, format_size(bytes, row->written.bytes, out->sizes),
+		   format_time(time, row->written.elapsed_ns),
+		   format_size(rate, row->bytes_per_second, out->sizes), row->writes_per_second);
+	if (!row->predicted)
 		record_say(out, "Predicted: unknown\n");
 	else if (verdict->writes_known)
 		record_say(out, "Predicted: %" PRIu64 " writes in place\n",
 			   verdict->predicted_writes);
 	else
 		record_say(out, "Predicted: %s of the file in place\n",
-			   format_size(bytes, verdict->predicted_bytes, sizes));
+			   format_size(bytes, verdict->predicted_bytes, out->sizes));
 	if (verdict->writes_known)
 		record_say(out, "Proved: %" PRIu64 " writes in place, ", verdict->proved_writes);
 	else
 		record_say(out, "Proved: ");
-	record_say(out, "%s of the file moved\n", format_size(bytes, verdict->moved_bytes, sizes));
-}
-
-static void add_result(const struct exercise *exercise, struct json_writer *json)
-{
-	const struct exercise_plan *plan = exercise->plan;
-	const struct write_verdict *verdict = &exercise->verdict;
-	const struct written *written = &exercise->written;
-
-	json_add_name(json, "directory", plan->directory);
-	json_add_string(json, "scratch", scratch_name(plan->scratch));
-	json_add_string(json, "engine", engine_name(exercise));
-	json_add_uint(json, "size_bytes", plan->size);
-	json_add_uint(json, "writes", written->count);
-	json_add_uint(json, "written_bytes", written->bytes);
-	json_add_uint(json, "elapsed_ns", written->elapsed_ns);
-	json_add_uint(json, "bytes_per_second", per_second(written->bytes, written->elapsed_ns));
-	json_add_uint(json, "writes_per_second", per_second(written->count, written->elapsed_ns));
-	json_add_uint(json, "moved_bytes", verdict->moved_bytes);
-	json_add_known_uint(json, "predicted_nocow_bytes", exercise->predicted,
-			    verdict->predicted_bytes);
-	json_add_known_uint(json, "proved_writes_in_place", verdict->writes_known,
-			    verdict->proved_writes);
-	json_add_known_uint(json, "predicted_writes_in_place",
-			    verdict->writes_known && exercise->predicted,
-			    verdict->predicted_writes);
+	record_say(out, "%s of the file moved\n",
+		   format_size(bytes, verdict->moved_bytes, out->sizes));
 }
 
 void exercise_report(const struct exercise *exercise, struct output *out, uint64_t file_count)
 {
+	const struct exercise_row row = exercise_row_of(exercise);
+
 	record_say(out, "%s", file_count ? "\n" : "");
-	say_result(exercise, out);
+	say_result(&row, out);
 	json_begin_object(&out->json, "exercise");
-	add_result(exercise, &out->json);
+	record_members(out, exercise_fields, &row);
 	counter_delta_report(&exercise->counter_delta, out);
 	json_end_object(&out->json);
 }

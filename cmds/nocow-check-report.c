@@ -45,7 +45,7 @@ struct range_row {
 	enum answer nocow;
 	const char *fate;
 	const char *reason;
-	const char *reasons[NOCOW_REASON_COUNT + 1];
+	const char *const *reasons;
 };
 
 #define RANGE(member) offsetof(struct range_row, member)
@@ -75,14 +75,16 @@ _Static_assert((int)NOCOW_CHECKSUMS_NONE == ANSWER_NO && (int)NOCOW_CHECKSUMS_EX
 int nocow_report_range(struct nocow_report *report, const struct nocow_range *range)
 {
 	enum nocow_fate fate = nocow_reason_fate(range->reason);
+	const char *reasons[NOCOW_REASON_COUNT + 1];
 	struct range_row row = {
 		.range = *range,
+		.reasons = reasons,
 		.nocow = answer_of(fate != NOCOW_UNKNOWN, fate == NOCOW_IN_PLACE),
 		.fate = fate_names[fate],
 		.reason = nocow_reason_name(range->reason),
 	};
 
-	name_reasons(row.reasons, range->reasons);
+	name_reasons(reasons, range->reasons);
 	return rows_add(report->rows, &row);
 }
 
@@ -96,8 +98,14 @@ struct nocow_row {
 	uint64_t range_count;
 	uint64_t bytes[NOCOW_UNKNOWN + 1];
 	bool has_checksums;
-	const char *reasons[NOCOW_REASON_COUNT + 1];
+	const char *reason_names[NOCOW_REASON_COUNT + 1];
+	const char *const *reasons;
 	enum answer alarm;
+	/* of all files */
+	uint64_t file_count;
+	bool is_judged;
+	uint64_t alarm_count;
+	uint64_t unknown_count;
 };
 
 /* With --check. */
@@ -132,30 +140,45 @@ const struct field nocow_report_fields[] = {
 	{ SUMS(alarm), FIELD_ANSWER, .title = "Alarm", .place = 2, .option = COLUMN_ALARM,
 	  .unknown = "unknown", .alarm = "yes" },
 	/* Those of all files together are wide, and say little. */
-	{ SUMS(reasons), FIELD_NAMES, .title = "Why", .width = 20, .place = 3,
-	  .spare = SUMS(is_total) },
+	{ SUMS(reasons), FIELD_NAMES, .key = "reasons", .title = "Why", .width = 20, .place = 3,
+	  .spare = SUMS(is_total), .help = "All reasons that occur." },
 	{ SUMS(path), FIELD_PATH, .title = "Path", .sort = "path", .place = 4, .unknown = "total" },
 	{ 0 },
 };
 
-static struct nocow_row nocow_row_of(const struct nocow_sums *sums, const char *path,
-				     enum check_verdict verdict)
+static const struct field total_fields[] = {
+	{ SUMS(file_count), FIELD_NUMBER, .metric = &files_metric },
+	{ SUMS(alarm_count), FIELD_NUMBER, .key = "alarm_count", .known = SUMS(is_judged),
+	  .help = "With --check the number of files that were found, else null." },
+	{ SUMS(unknown_count), FIELD_NUMBER, .key = "unknown_count", .known = SUMS(is_judged),
+	  .help = "With --check the number of files that it could not judge, else null." },
+	{ 0 },
+};
+
+/* After the others. */
+static const struct field alarm_fields[] = {
+	{ SUMS(alarm_count), FIELD_NUMBER, .known = SUMS(is_judged), .metric = &alarms_metric },
+	{ 0 },
+};
+
+static void fill_nocow_row(struct nocow_row *row, const struct nocow_sums *sums, const char *path,
+			   enum check_verdict verdict)
 {
 	bool is_judged = verdict != VERDICT_NONE && verdict != VERDICT_UNKNOWN;
-	struct nocow_row row = {
+
+	*row = (struct nocow_row){
 		.path = path,
 		.is_total = !path,
 		.sums = *sums,
 		.has_checksums = sums->csum_asked_bytes,
 		.alarm = answer_of(is_judged, verdict_alarms(verdict)),
+		.reasons = row->reason_names,
 	};
-
 	for (int i = 0; i < NOCOW_REASON_COUNT; i++)
-		row.range_count += sums->counts[i];
+		row->range_count += sums->counts[i];
 	for (int fate = NOCOW_IN_PLACE; fate <= NOCOW_UNKNOWN; fate++)
-		row.bytes[fate] = nocow_sums_bytes_of(sums, fate);
-	name_reasons(row.reasons, sums->reasons);
-	return row;
+		row->bytes[fate] = nocow_sums_bytes_of(sums, fate);
+	name_reasons(row->reason_names, sums->reasons);
 }
 
 /* The members of the open object in JSON. */
@@ -167,7 +190,6 @@ static void add_nocow_sums(struct output *out, const struct nocow_row *row)
 		if (row->sums.counts[i])
 			json_add_uint(&out->json, nocow_reason_name(i), row->sums.bytes[i]);
 	json_end_object(&out->json);
-	json_add_names(&out->json, "reasons", row->reasons);
 }
 
 static int report_nocow_row(struct nocow_report *report, const struct nocow_row *row)
@@ -182,8 +204,9 @@ static int report_nocow_row(struct nocow_report *report, const struct nocow_row 
 int nocow_report_keep(struct row_sort *rows, struct path_node *path,
 		      const struct findings *findings)
 {
-	const struct nocow_row row = nocow_row_of(&findings->sums, NULL, findings->verdict);
+	struct nocow_row row;
 
+	fill_nocow_row(&row, &findings->sums, NULL, findings->verdict);
 	return row_sort_add(rows, path, &row, findings);
 }
 
@@ -215,6 +238,37 @@ static void name_flags(struct flag_names *flags, uint32_t inode_flags)
 	*name = NULL;
 }
 
+struct file_row {
+	const char *const *flags;
+	bool is_complete;
+	bool read_only;
+	const char *block;
+	enum answer alarm;
+	const char *hint;
+};
+
+#define FILE_ROW(member) offsetof(struct file_row, member)
+
+static const struct field flag_fields[] = {
+	{ FILE_ROW(flags), FIELD_NAMES, .key = "inode_flags",
+	  .help = "The names of the inode's flags, and a number for those without a name." },
+	{ 0 },
+};
+
+static const struct field state_fields[] = {
+	{ FILE_ROW(is_complete), FIELD_BOOL, .key = "complete",
+	  .help = "Whether the answer is complete: the trees could be searched without data being moved meanwhile, and nothing is unknown." },
+	{ FILE_ROW(read_only), FIELD_BOOL, .key = "read_only",
+	  .help = "Whether the mount or the subvolume is read-only." },
+	{ FILE_ROW(block), FIELD_TEXT, .key = "writes_blocked_by",
+	  .help = "Why no program can overwrite the file, or null." },
+	{ FILE_ROW(alarm), FIELD_ANSWER, .key = "alarm",
+	  .help = "With --check whether the file was found; null without the option, or if it could not be checked." },
+	{ FILE_ROW(hint), FIELD_TEXT, .key = "hint",
+	  .help = "What to do about the file, or null." },
+	{ 0 },
+};
+
 static int begin_ranges(struct nocow_report *report, const struct findings *findings,
 			const struct flag_names *flags)
 {
@@ -233,38 +287,36 @@ static int begin_ranges(struct nocow_report *report, const struct findings *find
 
 int nocow_report_begin_file(struct nocow_report *report, const struct findings *findings)
 {
-	struct json_writer *json = &report->files->out.json;
+	struct output *out = &report->files->out;
 	struct flag_names flags;
 	int ret = 0;
 
 	name_flags(&flags, findings->file.inode_flags);
-	json_begin_result(json);
-	json_add_name(json, "path", findings->path);
-	json_add_names(json, "inode_flags", flags.names);
+	files_begin_result(report->files, findings->path);
+	record_members(out, flag_fields, &(struct file_row){ .flags = flags.names });
 	if (report->ranges)
 		ret = begin_ranges(report, findings, &flags);
 	else
-		json_add_null(json, "ranges");
-	if (ret == 0)
-		return 0;
-	files_end_result(report->files, ret);
+		json_add_null(&out->json, "ranges");
+	if (ret < 0)
+		files_end_result(report->files, ret);
 	return ret;
 }
 
-static void end_json_file(struct output *out, const struct findings *findings,
-			  const struct nocow_row *row)
+static void end_json_file(struct files *files, const struct findings *findings,
+			  const struct nocow_row *sums)
 {
-	struct json_writer *json = &out->json;
+	const struct file_row row = {
+		.is_complete = !findings->error && findings_are_complete(findings),
+		.read_only = findings->read_only,
+		.block = write_block_name(findings->block),
+		.alarm = sums->alarm,
+		.hint = nocow_hint_text(findings_hint(findings)),
+	};
 
-	json_add_bool(json, "complete", !findings->error && findings_are_complete(findings));
-	json_add_bool(json, "read_only", findings->read_only);
-	json_add_string(json, "writes_blocked_by", write_block_name(findings->block));
-	add_nocow_sums(out, row);
-	json_add_answer(json, "alarm", row->alarm);
-	json_add_string(json, "hint", nocow_hint_text(findings_hint(findings)));
-	if (findings->error)
-		json_add_string(json, "error", strerror(-findings->error));
-	json_end_result(json);
+	add_nocow_sums(&files->out, sums);
+	record_members(&files->out, state_fields, &row);
+	files_end_result(files, findings->error);
 }
 
 static void say_hint(const struct nocow_report *report, enum nocow_hint hint)
@@ -275,12 +327,13 @@ static void say_hint(const struct nocow_report *report, enum nocow_hint hint)
 
 int nocow_report_end_file(struct nocow_report *report, const struct findings *findings)
 {
-	struct nocow_row row = nocow_row_of(&findings->sums, findings->path, findings->verdict);
 	int ret = rows_end(&report->rows);
+	struct nocow_row row;
 
+	fill_nocow_row(&row, &findings->sums, findings->path, findings->verdict);
 	if (report->swap && !findings->error && ret == 0)
 		ret = swap_report(&findings->swap, findings->path, &report->files->out);
-	end_json_file(&report->files->out, findings, &row);
+	end_json_file(report->files, findings, &row);
 	if (findings->error || ret < 0 || report->swap)
 		return ret;
 	ret = report_nocow_row(report, &row);
@@ -353,23 +406,27 @@ static void add_json_total(struct nocow_report *report, const struct nocow_row *
 
 	files_begin_json_total(report->files);
 	add_nocow_sums(out, row);
-	json_add_known_uint(&out->json, "alarm_count", report->verdicts, report->alarm_count);
-	json_add_known_uint(&out->json, "unknown_count", report->verdicts, report->unknown_count);
+	record_members(out, total_fields, row);
 	files_end_json_total(report->files);
 }
 
 /* There can be no file below what was named, which a total shows, unless an error does. */
 int nocow_report_total(struct nocow_report *report, const struct nocow_sums *total, bool several)
 {
-	struct nocow_row row = nocow_row_of(total, NULL, total_verdict(report));
 	struct output *out = &report->files->out;
 	uint64_t count = report->files->file_count;
 	bool nothing = several && !count && report->files->status == STATUS_OK;
+	struct nocow_row row;
 	int ret = 0, ended;
 
 	several = nothing || (several && count > 1);
+	fill_nocow_row(&row, total, NULL, total_verdict(report));
+	row.file_count = count;
+	row.is_judged = report->verdicts;
+	row.alarm_count = report->alarm_count;
+	row.unknown_count = report->unknown_count;
 	add_json_total(report, &row);
-	metrics_add(out->metrics, &files_metric, NULL, count);
+	record_samples(out, total_fields, &row);
 	if (several && report->ranges)
 		record_say(out, "\n");
 	if (report->total_alone)
@@ -377,8 +434,7 @@ int nocow_report_total(struct nocow_report *report, const struct nocow_sums *tot
 	else if (several && !report->swap)
 		ret = report_nocow_row(report, &row);
 	record_samples(out, nocow_report_fields, &row);
-	if (report->verdicts)
-		metrics_add(out->metrics, &alarms_metric, NULL, report->alarm_count);
+	record_samples(out, alarm_fields, &row);
 	ended = rows_end(&report->summary);
 	for (int i = 0; !report->ranges && !report->swap && i < HINT_COUNT; i++)
 		if (report->hints & 1u << i)

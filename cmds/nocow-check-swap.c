@@ -28,18 +28,19 @@ static const char *const obstacle_texts[] = {
 struct obstacle_row {
 	const char *name;
 	const char *text;
+	/* 0: the whole file */
 	uint64_t bytes;
 	uint64_t first;
-	bool has_range;
+	bool has_first;
 };
 
 #define ROW(member) offsetof(struct obstacle_row, member)
 
 static const struct field obstacle_fields[] = {
-	{ ROW(bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes", .known = ROW(has_range),
+	{ ROW(bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes", .zero_is_unknown = true,
 	  .help = "The bytes with this obstacle; null if it concerns the whole file." },
 	{ ROW(first), FIELD_NUMBER, .key = "first_offset", .title = "First at", .width = 12,
-	  .known = ROW(has_range),
+	  .known = ROW(has_first),
 	  .help = "The offset of the first of them; null if it concerns the whole file." },
 	{ ROW(name), FIELD_TEXT, .key = "obstacle", .help = "The obstacle." },
 	{ ROW(text), FIELD_TEXT, .title = "Why not" },
@@ -60,6 +61,12 @@ static const char *answer_text(enum answer usable)
 	return usable == ANSWER_YES ? "yes" : "no";
 }
 
+static const struct field usable_fields[] = {
+	{ 0, FIELD_ANSWER, .key = "usable",
+	  .help = "Whether swapon takes the file; null if this is not known." },
+	{ 0 },
+};
+
 int swap_report(const struct swap_findings *findings, const char *path, struct output *out)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
@@ -69,7 +76,7 @@ int swap_report(const struct swap_findings *findings, const char *path, struct o
 
 	record_say(out, "Usable as swap: %s: %s\n", quoted, answer_text(usable));
 	json_begin_object(&out->json, "swap");
-	json_add_answer(&out->json, "usable", usable);
+	record_members(out, usable_fields, &usable);
 	ret = rows_new(&rows, out, "obstacles", obstacle_fields, 0);
 	for (int i = 0; ret == 0 && i < SWAP_OBSTACLE_COUNT; i++) {
 		const struct obstacle_row row = {
@@ -77,7 +84,7 @@ int swap_report(const struct swap_findings *findings, const char *path, struct o
 			.text = obstacle_texts[i],
 			.bytes = findings->bytes[i],
 			.first = findings->first[i],
-			.has_range = findings->bytes[i],
+			.has_first = findings->bytes[i],
 		};
 
 		if (findings->has[i])

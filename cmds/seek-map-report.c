@@ -131,8 +131,7 @@ int seek_report_begin_file(struct seek_report *report, const char *path, uint64_
 	report->path = path;
 	if (seek_map_wants_details(arguments))
 		say_file(report);
-	json_begin_result(&out->json);
-	json_add_name(&out->json, "path", path);
+	files_begin_result(report->files, path);
 	if (arguments->summarize)
 		json_add_null(&out->json, "segments");
 	else
@@ -155,9 +154,14 @@ int seek_report_segment(struct seek_report *report, const struct seek_part *part
 
 void seek_report_calls(struct seek_report *report, bool changed, uint64_t calls)
 {
+	static const struct field changed_fields[] = {
+		{ 0, FIELD_BOOL, .key = "changed",
+		  .help = "Whether the file changed its size during the walk, or the answers contradict each other." },
+		{ 0 },
+	};
 	struct output *out = &report->files->out;
 
-	json_add_bool(&out->json, "changed", changed);
+	record_members(out, changed_fields, &changed);
 	if (report->arguments->global->verbosity > 0 && seek_map_wants_details(report->arguments))
 		record_say(out, "lseek calls: %" PRIu64 "\n", calls);
 }
@@ -274,18 +278,32 @@ static void add_walk(struct seek_report *report, const char *key, const struct s
 	record_object(&report->files->out, key, walk_fields, is_known ? &row : NULL);
 }
 
+struct rate_row {
+	uint64_t calls_per_second;
+	bool is_known;
+};
+
+static const struct field rate_fields[] = {
+	{ offsetof(struct rate_row, calls_per_second), FIELD_NUMBER, .key = "calls_per_second",
+	  .known = offsetof(struct rate_row, is_known),
+	  .help = "With --timing the rate of the warm walk, else null." },
+	{ 0 },
+};
+
 static void add_timing(struct seek_report *report, const struct seek_timing *timing)
 {
 	struct output *out = &report->files->out;
-	bool has_rate = timing && timing->figures[WALK_WARM].total;
+	struct rate_row rate = { 0 };
 
+	rate.is_known = timing && timing->figures[WALK_WARM].total;
+	if (rate.is_known)
+		rate.calls_per_second = latency_calls_per_second(&timing->figures[WALK_WARM]);
 	add_walk(report, "latency_ns", timing, WALK_WARM);
 	add_walk(report, "cold_latency_ns", timing, WALK_COLD);
 	add_walk(report, "reopened_latency_ns", timing, WALK_REOPENED);
 	record_object(out, "reopened_percent", quartile_fields,
 		      timing && timing->is_compared ? &timing->reopened_percent : NULL);
-	json_add_known_uint(&out->json, "calls_per_second", has_rate,
-			    has_rate ? latency_calls_per_second(&timing->figures[WALK_WARM]) : 0);
+	record_members(out, rate_fields, &rate);
 }
 
 static int say_walk_timing(struct seek_report *report, const struct seek_timing *timing)
@@ -302,14 +320,25 @@ static int say_walk_timing(struct seek_report *report, const struct seek_timing 
 	return ret;
 }
 
+struct call_row {
+	const char *path;
+	struct latency spread;
+};
+
+static const struct field call_fields[] = {
+	{ offsetof(struct call_row, path), FIELD_PATH, .label.name = "path" },
+	{ offsetof(struct call_row, spread), FIELD_HISTOGRAM, .metric = &call_metric },
+	{ 0 },
+};
+
 int seek_report_timing(struct seek_report *report, const struct seek_timing *timing)
 {
-	const struct metric_label path[] = { { "path", report->path }, { NULL, NULL } };
 	struct output *out = &report->files->out;
 	int ret = 0, histogram;
 
 	if (timing && !is_of_several(report))
-		metrics_add_histogram(out->metrics, &call_metric, path, &timing->spread);
+		record_samples(out, call_fields,
+			       &(struct call_row){ report->path, timing->spread });
 	if (timing)
 		ret = say_walk_timing(report, timing);
 	add_timing(report, timing);
@@ -351,10 +380,10 @@ static void say_state(const struct output *out, const struct seek_verdict *seek)
 	if (!seek->sample_count)
 		record_say(out, "Verdict: inconclusive: there was nothing to measure\n");
 	else if (seek->sample_count < SEEK_VERDICT_SAMPLES_MIN)
-		record_say(
-			out,
-			"Verdict: inconclusive: only %zu of %d samples, since the file changed\n",
-			seek->sample_count, SEEK_VERDICT_SAMPLES);
+		record_say(out,
+			   "Verdict: inconclusive: only %" PRIu64
+			   " of %d samples, since the file changed\n",
+			   seek->sample_count, SEEK_VERDICT_SAMPLES);
 	else if (seek->state == SEEK_FINE)
 		record_say(out,
 			   "Verdict: a call costs %s at any offset: the kernel is not to blame\n",
@@ -384,36 +413,61 @@ static enum answer verdict_help(const struct kernel_verdict *verdict)
 	return state == SEEK_SLOW ? ANSWER_YES : ANSWER_UNKNOWN;
 }
 
-static void add_verdict(struct output *out, const struct kernel_verdict *verdict)
-{
-	const struct seek_verdict *seek = &verdict->seek;
-	struct json_writer *json = &out->json;
-	bool known = seek->sample_count;
+struct verdict_row {
+	struct seek_verdict seek;
+	const char *state;
+	/* there was something to measure; enough of it to compare */
+	bool is_known;
+	bool is_compared;
+	const char *seek_cache;
+	enum answer seek_cache_helps;
+};
 
-	json_begin_object(json, "verdict");
-	json_add_string(json, "state", seek_state_name(seek->state));
-	json_add_uint(json, "sample_count", seek->sample_count);
-	json_add_known_uint(json, "call_ns", known, seek->median.call_ns);
-	json_add_known_uint(json, "start_call_ns", known, seek->median.start_ns);
-	json_add_known_uint(json, "end_call_ns", known, seek->median.end_ns);
-	record_object(out, "growth_percent", quartile_fields,
-		      seek->sample_count >= SEEK_VERDICT_SAMPLES_MIN ? &seek->growth_percent :
-								       NULL);
-	json_add_string(json, "seek_cache", feature_state_name(verdict->seek_cache.state));
-	json_add_answer(json, "seek_cache_helps", verdict_help(verdict));
-	json_end_object(json);
-}
+#define VERDICT(member) offsetof(struct verdict_row, member)
+
+static const struct field verdict_fields[] = {
+	{ VERDICT(state), FIELD_TEXT, .key = "state", .help = "The verdict." },
+	{ VERDICT(seek.sample_count), FIELD_NUMBER, .key = "sample_count",
+	  .help = "The number of samples." },
+	{ VERDICT(seek.median.call_ns), FIELD_TIME, .key = "call_ns", .known = VERDICT(is_known),
+	  .help = "What a call costs; null without a sample." },
+	{ VERDICT(seek.median.start_ns), FIELD_TIME, .key = "start_call_ns",
+	  .known = VERDICT(is_known),
+	  .help = "What a call costs at the start of the file if its answer is its own offset; null without a sample." },
+	{ VERDICT(seek.median.end_ns), FIELD_TIME, .key = "end_call_ns", .known = VERDICT(is_known),
+	  .help = "The same at the end of the file." },
+	{ 0, FIELD_OBJECT, .key = "growth_percent", .known = VERDICT(is_compared),
+	  .help = "The cost at the start in percent of that at the end, sample by sample; null from fewer than 5 samples." },
+	{ VERDICT(seek.growth_percent.low), FIELD_NUMBER, .key = "low" },
+	{ VERDICT(seek.growth_percent.median), FIELD_NUMBER, .key = "median" },
+	{ VERDICT(seek.growth_percent.high), FIELD_NUMBER, .key = "high" },
+	{ 0, FIELD_OBJECT_END, .key = NULL },
+	{ VERDICT(seek_cache), FIELD_TEXT, .key = "seek_cache",
+	  .help = "Whether the kernel has the feature seek-cache." },
+	{ VERDICT(seek_cache_helps), FIELD_ANSWER, .key = "seek_cache_helps",
+	  .help = "Whether the calls would be faster with the feature; null if that is unknown." },
+	{ 0 },
+};
 
 void seek_report_verdict(struct seek_report *report, const struct kernel_verdict *verdict)
 {
 	struct output *out = &report->files->out;
+	struct verdict_row row;
 	const char *seek_cache;
 
 	if (!verdict) {
-		json_add_null(&out->json, "verdict");
+		record_object(out, "verdict", verdict_fields, NULL);
 		return;
 	}
-	add_verdict(out, verdict);
+	row = (struct verdict_row){
+		.seek = verdict->seek,
+		.state = seek_state_name(verdict->seek.state),
+		.is_known = verdict->seek.sample_count,
+		.is_compared = verdict->seek.sample_count >= SEEK_VERDICT_SAMPLES_MIN,
+		.seek_cache = feature_state_name(verdict->seek_cache.state),
+		.seek_cache_helps = verdict_help(verdict),
+	};
+	record_object(out, "verdict", verdict_fields, &row);
 	say_state(out, &verdict->seek);
 	seek_cache = seek_cache_text(verdict);
 	if (seek_cache)
@@ -445,6 +499,22 @@ void seek_report_disagreement(struct seek_report *report, const struct seek_part
 	record_object(out, NULL, part_fields, &row);
 }
 
+struct nonzero_row {
+	struct seek_segment hole;
+	uint64_t nonzero_offset;
+};
+
+#define NONZERO(member) offsetof(struct nonzero_row, member)
+
+static const struct field nonzero_fields[] = {
+	{ NONZERO(hole.offset), FIELD_NUMBER, .key = "offset",
+	  .help = "Where it begins in the file." },
+	{ NONZERO(hole.length), FIELD_SIZE, .key = "length", .help = "Its length in bytes." },
+	{ NONZERO(nonzero_offset), FIELD_NUMBER, .key = "nonzero_offset",
+	  .help = "The offset of the first byte in it that is not zero." },
+	{ 0 },
+};
+
 void seek_report_nonzero_hole(struct seek_report *report, const struct seek_segment *hole,
 			      uint64_t offset)
 {
@@ -454,11 +524,7 @@ void seek_report_nonzero_hole(struct seek_report *report, const struct seek_segm
 	begin_finding(report);
 	record_say(out, "the hole of %s at %" PRIu64 " is not zero at %" PRIu64 "\n",
 		   format_size(length, hole->length, out->sizes), hole->offset, offset);
-	json_begin_object(&out->json, NULL);
-	json_add_uint(&out->json, "offset", hole->offset);
-	json_add_uint(&out->json, "length", hole->length);
-	json_add_uint(&out->json, "nonzero_offset", offset);
-	json_end_object(&out->json);
+	record_object(out, NULL, nonzero_fields, &(struct nonzero_row){ *hole, offset });
 }
 
 void seek_report_end_check(struct seek_report *report, enum check_kind kind, bool passed)
@@ -487,6 +553,11 @@ static const struct field sums_fields[] = {
 	  .metric = &segments_metric, .help = "The number of segments." },
 	{ SUMS(sums.calls), FIELD_NUMBER, .key = "calls", .help = "The number of lseek calls." },
 	{ SUMS(path), FIELD_PATH, .title = "Path", .unknown = "total", .label.name = "path" },
+	{ 0 },
+};
+
+static const struct field count_fields[] = {
+	{ 0, FIELD_NUMBER, .metric = &files_metric },
 	{ 0 },
 };
 
@@ -534,7 +605,7 @@ int seek_report_total(struct seek_report *report)
 	record_members(out, sums_fields, &report->total);
 	files_end_json_total(report->files);
 	if (is_of_several(report)) {
-		metrics_add(out->metrics, &files_metric, NULL, report->files->file_count);
+		record_samples(out, count_fields, &report->files->file_count);
 		record_samples(out, sums_fields, &report->total);
 	}
 	if (is_of_several(report) && report->files->file_count != 1) {

@@ -87,6 +87,24 @@ static const struct field name_fields[] = {
 	{ 0 },
 };
 
+static const struct field protocol_fields[] = {
+	{ REPORT(reading.stream.protocol), FIELD_NUMBER, .key = "protocol", .zero_is_unknown = true,
+	  .help = "The protocol of the stream; null if it has no header." },
+	{ 0 },
+};
+
+static const struct field metadata_fields[] = {
+	{ REPORT(tree_bytes), FIELD_SIZE, .key = "metadata_bytes", .zero_is_unknown = true,
+	  .help = "The size of the subvolume's tree; null with --decode." },
+	{ 0 },
+};
+
+static const struct field error_fields[] = {
+	{ REPORT(error), FIELD_TEXT, .key = "error", .optional = true,
+	  .help = "With --decode the damage of the stream. The key exists only if the stream is damaged." },
+	{ 0 },
+};
+
 static const struct field stream_fields[] = {
 	{ REPORT(subvolume), FIELD_PATH, .label.name = "subvolume" },
 	{ REPORT(reading.tally.command_count), FIELD_NUMBER, .key = "command_count",
@@ -242,7 +260,7 @@ static int report_contents(const struct send_report *report, struct output *out)
 	ret = report_commands(&report->reading, out);
 	say_sums(report, out);
 
-	json_add_known_uint(&out->json, "protocol", protocol, protocol);
+	record_members(out, protocol_fields, report);
 	add_by_command(&out->json, "commands", tally, tally->counts);
 	add_by_command(&out->json, "command_bytes", tally, tally->bytes);
 	record_members(out, stream_fields, report);
@@ -353,7 +371,7 @@ static int report_passes(const struct send_report *report, struct output *out)
 		compute_rates(&report->passes[i], report);
 	}
 	record_members(out, first_pass_fields, &report->passes[0]);
-	json_add_known_uint(&out->json, "metadata_bytes", report->tree_bytes, report->tree_bytes);
+	record_members(out, metadata_fields, report);
 	ret = rows_new(&rows, out, "passes", pass_fields,
 		       has_stream_rate(report) ? COLUMN_STREAM_RATE : 0);
 	if (ret < 0)
@@ -463,7 +481,6 @@ int send_report_print(const struct send_report *report, struct output *out)
 	if (ret == 0)
 		ret = report_top(report->reading.top, out);
 	counter_delta_report(&report->counter_delta, out);
-	if (report->error)
-		json_add_string(&out->json, "error", report->error);
+	record_members(out, error_fields, report);
 	return ret;
 }

@@ -594,11 +594,9 @@ static void begin_progress(const struct send_arguments *arguments)
 static int print_send(const struct send_report *report, const struct send_arguments *arguments,
 		      bool is_complete)
 {
-	struct output out = output_of(arguments->global);
+	struct output out = output_begin(arguments->global);
 	int ret = 0;
 
-	if (arguments->global->json)
-		json_begin(&out.json, stdout, arguments->global->json_style);
 	if (is_complete) {
 		json_begin_object(&out.json, "send-reada");
 		ret = send_report_print(report, &out);

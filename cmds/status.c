@@ -435,9 +435,10 @@ struct advice {
 	 * the absent features; those that patches would bring to this kernel; those that
 	 * patches would improve
 	 */
-	const char *absent[FEATURE_COUNT + 1];
-	const char *brought[FEATURE_COUNT + 1];
-	const char *improved[FEATURE_COUNT + 1];
+	const char *const *absent;
+	const char *const *brought;
+	const char *const *improved;
+	const char *names[3][FEATURE_COUNT + 1];
 };
 
 #define ADVICE(member) offsetof(struct advice, member)
@@ -469,11 +470,16 @@ static enum feature_state gain_of(const struct status_report *report, enum featu
 
 static void make_advice(const struct status_report *report, struct advice *advice)
 {
-	const char **absent = advice->absent, **brought = advice->brought,
-		   **improved = advice->improved;
+	const char **absent = advice->names[0], **brought = advice->names[1],
+		   **improved = advice->names[2];
 	struct kernel_release newest = { 0 };
 
-	*advice = (struct advice){ .state = "complete" };
+	*advice = (struct advice){
+		.state = "complete",
+		.absent = absent,
+		.brought = brought,
+		.improved = improved,
+	};
 	for (size_t i = 0; i < FEATURE_COUNT; i++) {
 		enum feature_state state = report->statuses[i].state, gain = gain_of(report, i);
 
@@ -545,17 +551,8 @@ static int report_module(const struct status_report *report, struct output *out)
 	const struct module_kernel *running = report->module.running;
 	CLEANUP_FREE char *reason = NULL;
 
-	if (!report->has_module) {
-		json_add_null(&out->json, "module");
-		return 0;
-	}
-	json_begin_object(&out->json, "module");
-	module_report_json(&out->json, &report->module);
-	json_add_string(&out->json, "state", running ? module_state_name(running->state) : NULL);
-	json_add_string(&out->json, "version", running ? running->version : NULL);
-	json_add_string(&out->json, "reason", running ? running->reason : NULL);
-	json_end_object(&out->json);
-	if (!is_module_shown(report))
+	module_report_object(out, report->has_module ? &report->module : NULL);
+	if (!report->has_module || !is_module_shown(report))
 		return 0;
 	reason = escape_name(running->reason ? running->reason : "");
 	if (!reason)
@@ -613,6 +610,11 @@ static const struct field measured_fields[] = {
 	{ 0 },
 };
 
+static const struct field measure_fields[] = {
+	{ 0, FIELD_PATH, .key = "directory", .help = "Where it was measured." },
+	{ 0 },
+};
+
 static void add_measured(const struct status_report *report, struct output *out)
 {
 	if (!report->arguments->measure) {
@@ -620,7 +622,7 @@ static void add_measured(const struct status_report *report, struct output *out)
 		return;
 	}
 	json_begin_object(&out->json, "measured");
-	json_add_name(&out->json, "directory", report->arguments->measure);
+	record_members(out, measure_fields, &report->arguments->measure);
 	json_begin_array(&out->json, "features");
 	for (size_t i = 0; i < FEATURE_COUNT; i++)
 		record_object(out, NULL, measured_fields, &report->measured[i]);
@@ -688,38 +690,56 @@ static void say_counters(const struct status_report *report, const struct output
 
 /* -- the command -- */
 
-static void add_metrics(const struct status_report *report, struct metrics *metrics)
+static void add_samples(const struct status_report *report, struct output *out)
 {
-	kernel_metrics_features(metrics, report->kernel.release, report->statuses);
+	kernel_metrics_features(out, report->kernel.release, report->statuses);
 	if (report->has_module)
-		kernel_metrics_module(metrics, &report->module);
+		module_report_samples(out, &report->module);
 	if (!report->has_filesystem)
 		return;
-	kernel_metrics_commits(metrics, report->fsid, &report->commits);
+	kernel_metrics_commits(out, report->fsid, &report->commits);
 	if (report->has_counters)
-		kernel_metrics_counters(metrics, report->fsid, &report->counters);
+		kernel_metrics_counters(out, report->fsid, &report->counters);
 }
+
+struct system_row {
+	const char *release;
+	const char *front_end;
+	const char *path;
+};
+
+#define SYSTEM(member) offsetof(struct system_row, member)
+
+static const struct field system_fields[] = {
+	{ SYSTEM(release), FIELD_PATH, .key = "release",
+	  .help = "The release of the running kernel." },
+	{ SYSTEM(front_end), FIELD_TEXT, .key = "front_end",
+	  .help = "The front end that calls of btrfs reach, or null." },
+	{ SYSTEM(path), FIELD_PATH, .key = "path", .help = "The path that was given, or null." },
+	{ 0 },
+};
 
 /* Returns 0 or -ENOMEM. */
 static int report_all(const struct status_report *report, struct output *out)
 {
-	const char *front_end = front_end_is_enabled() ? front_end_path : NULL;
+	const struct system_row row = {
+		.release = report->kernel.release,
+		.front_end = front_end_is_enabled() ? front_end_path : NULL,
+		.path = report->arguments->path,
+	};
 	CLEANUP_FREE char *release = escape_name(report->kernel.release);
-	struct json_writer *json = &out->json;
 	int ret;
 
 	record_say(out, "Kernel: %s\n", release ? release : "?");
 	record_say(out, "Front end: %s\n",
-		   front_end ?
-			   front_end :
+		   row.front_end ?
+			   row.front_end :
 			   "not enabled: use btrfs-fastpath COMMAND, not btrfs inspect COMMAND");
-	json_add_name(json, "release", report->kernel.release);
+	record_members(out, system_fields, &row);
 	ret = report_features(report, out);
-	json_add_string(json, "front_end", front_end);
 	if (ret == 0)
 		ret = report_module(report, out);
-	json_add_name(json, "path", report->arguments->path);
-	add_counters(report, json);
+	add_counters(report, &out->json);
 	add_measured(report, out);
 	/* After an error there is nothing to show but bounds. */
 	if (ret == 0 && report->has_measured)
@@ -728,6 +748,7 @@ static int report_all(const struct status_report *report, struct output *out)
 		say_counters(report, out);
 	if (ret == 0)
 		report_advice(report, out);
+	add_samples(report, out);
 	return ret;
 }
 
@@ -735,17 +756,13 @@ static int report_all(const struct status_report *report, struct output *out)
 static int print_status(const struct status_report *report)
 {
 	const struct global_options *global = report->arguments->global;
-	struct output out = output_of(global);
+	struct output out = output_begin(global);
 	int ret;
 
-	if (global->json)
-		json_begin(&out.json, stdout, global->json_style);
 	json_begin_object(&out.json, "status");
 	ret = report_all(report, &out);
 	json_end_object(&out.json);
 	json_end(&out.json);
-	if (out.metrics)
-		add_metrics(report, out.metrics);
 	if (ret < 0)
 		error("out of memory");
 	return ret < 0 ? STATUS_ERROR : report->status;

@@ -609,6 +609,17 @@ int files_begin(struct files *files, const char *key)
 	return 0;
 }
 
+void files_begin_result(struct files *files, const char *path)
+{
+	static const struct field path_fields[] = {
+		{ 0, FIELD_PATH, .key = "path", .help = "The file, as it was named or found." },
+		{ 0 },
+	};
+
+	json_begin_result(&files->out.json);
+	record_members(&files->out, path_fields, &path);
+}
+
 void files_end_result(struct files *files, int error)
 {
 	if (error < 0)
@@ -632,13 +643,49 @@ bool files_have_total(const struct files *files, int ret)
 	return files->has_frame || (ret == 0 && !found_nothing(files));
 }
 
+static const struct metric skipped_mounts_metric = {
+	"btrfs_fastpath_skipped_mounts", METRIC_GAUGE, NULL,
+	"Mount points of the same file system below named directories, which were not entered."
+};
+
+struct walk_sums {
+	uint64_t file_count;
+	uint64_t vanished_count;
+	uint64_t skipped_mount_count;
+	bool interrupted;
+};
+
+#define WALK(member) offsetof(struct walk_sums, member)
+
+static const struct field walk_fields[] = {
+	{ WALK(file_count), FIELD_NUMBER, .key = "file_count",
+	  .help = "The number of files, or of subvolumes, that were examined." },
+	{ WALK(vanished_count), FIELD_NUMBER, .key = "vanished_count",
+	  .help = "The number of files and directories that disappeared before they were examined." },
+	{ WALK(skipped_mount_count), FIELD_NUMBER, .key = "skipped_mount_count",
+	  .metric = &skipped_mounts_metric,
+	  .help = "The number of mount points of the same file system that were not entered." },
+	{ WALK(interrupted), FIELD_BOOL, .key = "interrupted",
+	  .help = "Whether SIGINT ended the walk early: the sums are those of the files before it." },
+	{ 0 },
+};
+
+static struct walk_sums walk_sums_of(const struct files *files)
+{
+	return (struct walk_sums){
+		.file_count = files->file_count,
+		.vanished_count = files->vanished_count,
+		.skipped_mount_count = files->skipped_mount_count,
+		.interrupted = stop_requested(),
+	};
+}
+
 void files_begin_json_total(struct files *files)
 {
+	const struct walk_sums sums = walk_sums_of(files);
+
 	json_begin_object(&files->out.json, "total");
-	json_add_uint(&files->out.json, "file_count", files->file_count);
-	json_add_uint(&files->out.json, "vanished_count", files->vanished_count);
-	json_add_uint(&files->out.json, "skipped_mount_count", files->skipped_mount_count);
-	json_add_bool(&files->out.json, "interrupted", stop_requested());
+	record_members(&files->out, walk_fields, &sums);
 	files->out.json.has_no_numbers = found_nothing(files);
 }
 
@@ -648,21 +695,14 @@ void files_end_json_total(struct files *files)
 	files->out.json.has_no_numbers = false;
 }
 
-static const struct metric skipped_mounts_metric = {
-	.name = "btrfs_fastpath_skipped_mounts",
-	.type = METRIC_GAUGE,
-	.help = "Mount points of the same file system below named directories, which were not entered.",
-};
-
 /* Metrics come without warnings. */
-static void report_to_caller(const struct files *files)
+static void report_to_caller(struct files *files)
 {
-	struct global_options *global = files->options->global;
+	const struct walk_sums sums = walk_sums_of(files);
 
-	global->skipped_mount_count = files->skipped_mount_count;
-	if (global->metrics && files->options->recursive)
-		metrics_add(global->metrics, &skipped_mounts_metric, NULL,
-			    global->skipped_mount_count);
+	files->options->global->skipped_mount_count = files->skipped_mount_count;
+	if (files->options->recursive)
+		record_samples(&files->out, walk_fields, &sums);
 }
 
 static void complain_of_end(const struct file_options *options, int ret)

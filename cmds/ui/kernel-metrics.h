@@ -6,22 +6,18 @@
 #include "fs/counters.h"
 #include "fs/filesystem.h"
 #include "probe/feature-status.h"
-#include "ui/metrics.h"
-#include "ui/module-report.h"
+#include "ui/record.h"
 
-/* Which features the kernel RELEASE has. */
-void kernel_metrics_features(struct metrics *metrics, const char *release,
+/* OpenMetrics: which features the kernel RELEASE has. */
+void kernel_metrics_features(struct output *out, const char *release,
 			     const struct feature_status statuses[FEATURE_COUNT]);
 
-/* What the running kernel has of the package's module. */
-void kernel_metrics_module(struct metrics *metrics, const struct module_report *report);
-
 /* What the kernel counted on the file system FSID since its mount: shortcuts and slow paths. */
-void kernel_metrics_counters(struct metrics *metrics, const uint8_t fsid[FSID_SIZE],
+void kernel_metrics_counters(struct output *out, const uint8_t fsid[FSID_SIZE],
 			     const struct counters *counters);
 
 /* Its commits, as far as they are known. */
-void kernel_metrics_commits(struct metrics *metrics, const uint8_t fsid[FSID_SIZE],
+void kernel_metrics_commits(struct output *out, const uint8_t fsid[FSID_SIZE],
 			    const struct commit_counters *counters);
 
 #endif

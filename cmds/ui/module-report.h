@@ -4,7 +4,7 @@
 
 #include "probe/loaded-module.h"
 #include "probe/module-state.h"
-#include "ui/json.h"
+#include "ui/record.h"
 
 /* The module manager (see module-state.h), which another package installs. */
 extern const char module_manager_path[];
@@ -27,7 +27,13 @@ void module_report_free(struct module_report *report);
 /* Prints by SAY, which is error_path() or warning_path(), why the manager cannot be run or read. */
 void module_report_complain(void (*say)(const char *action, const char *path, int err), int err);
 
-/* Adds "enabled", "loaded", "loaded_version" and "reboot_needed". */
-void module_report_json(struct json_writer *json, const struct module_report *report);
+/* JSON: adds "enabled", "loaded", "loaded_version" and "reboot_needed". */
+void module_report_members(struct output *out, const struct module_report *report);
+
+/* JSON: adds the object "module", about the running kernel; null if REPORT is NULL. */
+void module_report_object(struct output *out, const struct module_report *report);
+
+/* OpenMetrics: what the running kernel has of the package's module. */
+void module_report_samples(struct output *out, const struct module_report *report);
 
 #endif

@@ -18,7 +18,6 @@
 #include "text/name-escape.h"
 #include "ui/message.h"
 #include "ui/plot.h"
-#include "ui/table.h"
 
 /* Names are no markup, and the background is the same on each page that shows the picture. */
 #define TERMINAL \
@@ -216,75 +215,70 @@ void plot_discard(struct plot *plot)
 /* One column of both: a column of bars alone, without a heading, would end lines in blanks. */
 #define COUNT_AND_BAR_SIZE 64
 
-static void print_bin(struct table *table, const struct latency_bin *bin, uint64_t largest)
+struct bin_row {
+	struct latency_bin bin;
+	const char *count_and_bar;
+};
+
+#define BIN(member) offsetof(struct bin_row, member)
+
+static uint64_t largest_count(const struct latency *latency)
 {
-	char bar[BAR_WIDTH + 1] = "";
-	char text[UNITS_TEXT_SIZE];
+	uint64_t largest = 0;
+
+	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
+		uint64_t count = latency_bin(latency, i).count;
+
+		largest = count > largest ? count : largest;
+	}
+	return largest;
+}
+
+static int add_bin(struct rows *rows, const struct latency_bin *bin, uint64_t largest)
+{
 	char count_and_bar[COUNT_AND_BAR_SIZE];
+	char bar[BAR_WIDTH + 1] = "";
 
 	/* A bin with a call in it has a block at least. */
 	memset(bar, '#', mul_div_up(BAR_WIDTH, bin->count, largest));
 	snprintf(count_and_bar, sizeof(count_and_bar), "%*" PRIu64 "%s%s", COUNT_WIDTH, bin->count,
 		 *bar ? " " : "", bar);
-	table_begin_row(table);
-	table_cell(table, format_time(text, bin->low_ns));
-	table_cell(table, format_time(text, bin->high_ns));
-	table_cell(table, count_and_bar);
-}
-
-static int print_bins(const struct latency *latency, const char *what)
-{
-	char heading[COUNT_AND_BAR_SIZE];
-	const struct table_column columns[] = {
-		{ "From", 9, false },
-		{ "To", 9, false },
-		{ heading, 0, true },
-	};
-	CLEANUP(table_freep) struct table *table = NULL;
-	uint64_t largest = 0;
-	int ret;
-
-	snprintf(heading, sizeof(heading), "%*s", COUNT_WIDTH, what);
-	ret = TABLE_NEW(&table, columns);
-	if (ret < 0)
-		return ret;
-	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
-		struct latency_bin bin = latency_bin(latency, i);
-
-		largest = bin.count > largest ? bin.count : largest;
-	}
-	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
-		struct latency_bin bin = latency_bin(latency, i);
-
-		if (latency->count && bin.high_ns > latency->min && bin.low_ns <= latency->max)
-			print_bin(table, &bin, largest);
-	}
-	return table_flush(table);
-}
-
-static void add_bins(const struct latency *latency, struct json_writer *json)
-{
-	if (!latency) {
-		json_add_null(json, "histogram");
-		return;
-	}
-	json_begin_array(json, "histogram");
-	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
-		struct latency_bin bin = latency_bin(latency, i);
-
-		if (!bin.count)
-			continue;
-		json_begin_object(json, NULL);
-		json_add_uint(json, "low_ns", bin.low_ns);
-		json_add_uint(json, "high_ns", bin.high_ns);
-		json_add_uint(json, "count", bin.count);
-		json_end_object(json);
-	}
-	json_end_array(json);
+	return rows_add(rows, &(struct bin_row){ *bin, count_and_bar });
 }
 
 int histogram_report(const struct latency *latency, const char *what, struct output *out)
 {
-	add_bins(latency, &out->json);
-	return latency && out->format == FORMAT_TEXT ? print_bins(latency, what) : 0;
+	char heading[COUNT_AND_BAR_SIZE];
+	const struct field bin_fields[] = {
+		{ BIN(bin.low_ns), FIELD_TIME, .key = "low_ns", .title = "From",
+		  .help = "The shortest time in it." },
+		{ BIN(bin.high_ns), FIELD_TIME, .key = "high_ns", .title = "To",
+		  .help = "The first time above it." },
+		{ BIN(bin.count), FIELD_NUMBER, .key = "count",
+		  .help = "The number of calls that took that long." },
+		{ BIN(count_and_bar), FIELD_TEXT, .title = heading },
+		{ 0 },
+	};
+	struct rows *rows;
+	int ret, ended;
+
+	if (!latency) {
+		json_add_null(&out->json, "histogram");
+		return 0;
+	}
+	snprintf(heading, sizeof(heading), "%*s", COUNT_WIDTH, what);
+	ret = rows_new(&rows, out, "histogram", bin_fields, 0);
+	if (ret < 0)
+		return ret;
+	for (unsigned int i = 0; ret == 0 && i < LATENCY_BINS; i++) {
+		struct latency_bin bin = latency_bin(latency, i);
+		bool is_between = latency->count && bin.high_ns > latency->min &&
+				  bin.low_ns <= latency->max;
+
+		/* A bar shows where there is none. */
+		if (bin.count || (is_between && out->format == FORMAT_TEXT))
+			ret = add_bin(rows, &bin, largest_count(latency));
+	}
+	ended = rows_end(&rows);
+	return ret < 0 ? ret : ended;
 }

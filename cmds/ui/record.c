@@ -24,6 +24,15 @@ struct output output_of(const struct global_options *global)
 	};
 }
 
+struct output output_begin(const struct global_options *global)
+{
+	struct output out = output_of(global);
+
+	if (global->json)
+		json_begin(&out.json, stdout, global->json_style);
+	return out;
+}
+
 void record_say(const struct output *out, const char *format, ...)
 {
 	va_list arguments;
@@ -53,6 +62,24 @@ static const char *text_of(const struct field *field, const void *row)
 	return *(const char *const *)value_of(field, row);
 }
 
+static bool bool_of(const struct field *field, const void *row)
+{
+	return *(const bool *)value_of(field, row);
+}
+
+static const char *const *names_of(const struct field *field, const void *row)
+{
+	static const char *const none[] = { NULL };
+	const char *const *names = *(const char *const *const *)value_of(field, row);
+
+	return names ? names : none;
+}
+
+static uint32_t flags_of(const struct field *field, const void *row)
+{
+	return *(const uint32_t *)value_of(field, row);
+}
+
 static enum answer answer_in(const struct field *field, const void *row)
 {
 	return *(const enum answer *)value_of(field, row);
@@ -72,6 +99,8 @@ static bool is_known(const struct field *field, const void *row)
 {
 	if (field->known && !is_set(row, field->known))
 		return false;
+	if (field->zero_is_unknown)
+		return number_of(field, row);
 	if (field->type == FIELD_ANSWER)
 		return answer_in(field, row) != ANSWER_UNKNOWN;
 	return !is_text(field) || text_of(field, row);
@@ -107,17 +136,17 @@ const char *names_text(char text[NAMES_TEXT_SIZE], const char *const *names)
 
 static void add_member(struct json_writer *json, const struct field *field, const void *row)
 {
-	if (field->type == FIELD_OBJECT_END) {
-		json_end_object(json);
-		return;
-	}
-	if (!field->key)
-		return;
 	if (!is_known(field, row)) {
 		json_add_null(json, field->key);
 		return;
 	}
 	switch (field->type) {
+	case FIELD_BOOL:
+		json_add_bool(json, field->key, bool_of(field, row));
+		return;
+	case FIELD_SIGNED:
+		json_add_int(json, field->key, *(const int64_t *)value_of(field, row));
+		return;
 	case FIELD_ANSWER:
 		json_add_answer(json, field->key, answer_in(field, row));
 		return;
@@ -128,7 +157,10 @@ static void add_member(struct json_writer *json, const struct field *field, cons
 		json_add_name(json, field->key, text_of(field, row));
 		return;
 	case FIELD_NAMES:
-		json_add_names(json, field->key, value_of(field, row));
+		json_add_names(json, field->key, names_of(field, row));
+		return;
+	case FIELD_EXTENT_FLAGS:
+		json_add_extent_flags(json, field->key, flags_of(field, row));
 		return;
 	case FIELD_OBJECT:
 		json_begin_object(json, field->key);
@@ -151,7 +183,12 @@ void record_members(struct output *out, const struct field *fields, const void *
 	if (!out->json.stream)
 		return;
 	for (const struct field *field = fields; field->type; field++) {
-		add_member(&out->json, field, row);
+		bool is_missing = field->optional && !is_known(field, row);
+
+		if (field->type == FIELD_OBJECT_END)
+			json_end_object(&out->json);
+		else if (field->key && !is_missing)
+			add_member(&out->json, field, row);
 		if (field->type == FIELD_OBJECT && !is_known(field, row))
 			field = end_of_object(field);
 	}
@@ -184,9 +221,35 @@ static void find_labels(struct metric_label labels[LABELS_MAX + 1], const struct
 		if (is_text(fields) && fields->label.name)
 			labels[count++] = (struct metric_label){
 				fields->label.name,
-				text_of(fields, row),
+				is_known(fields, row) ? text_of(fields, row) : NULL,
 			};
 	labels[count] = (struct metric_label){ NULL, NULL };
+}
+
+static void add_sample(struct metrics *metrics, const struct field *field,
+		       const struct metric_label *labels, const void *row)
+{
+	switch (field->type) {
+	case FIELD_HISTOGRAM:
+		metrics_add_histogram(metrics, field->metric, labels, value_of(field, row));
+		return;
+	case FIELD_TIME:
+		metrics_add_ns(metrics, field->metric, labels, number_of(field, row));
+		return;
+	case FIELD_BOOL:
+		metrics_add(metrics, field->metric, labels, bool_of(field, row));
+		return;
+	case FIELD_ANSWER:
+		metrics_add(metrics, field->metric, labels, answer_in(field, row) == ANSWER_YES);
+		return;
+	case FIELD_TEXT:
+	case FIELD_PATH:
+		metrics_add(metrics, field->metric, labels, 1);
+		return;
+	default:
+		metrics_add(metrics, field->metric, labels, number_of(field, row));
+		return;
+	}
 }
 
 void record_samples(struct output *out, const struct field *fields, const void *row)
@@ -199,10 +262,7 @@ void record_samples(struct output *out, const struct field *fields, const void *
 		if (!field->metric || !is_known(field, row))
 			continue;
 		find_labels(labels, field, fields, row);
-		if (field->type == FIELD_TIME)
-			metrics_add_ns(out->metrics, field->metric, labels, number_of(field, row));
-		else
-			metrics_add(out->metrics, field->metric, labels, number_of(field, row));
+		add_sample(out->metrics, field, labels, row);
 	}
 }
 
@@ -222,15 +282,17 @@ struct rows {
 
 static bool is_left(const struct field *field)
 {
-	return field->type == FIELD_ANSWER || field->type == FIELD_NAMES || is_text(field);
+	return field->type == FIELD_ANSWER || field->type == FIELD_NAMES ||
+	       field->type == FIELD_EXTENT_FLAGS || is_text(field);
 }
 
 static unsigned int width_of(const struct field *field)
 {
 	static const unsigned int usual[] = {
-		[FIELD_NUMBER] = 8, [FIELD_SIZE] = 10, [FIELD_TIME] = 9,
-		[FIELD_ANSWER] = 6, [FIELD_TEXT] = 10, [FIELD_PATH] = 0,
-		[FIELD_NAMES] = 10, [FIELD_RATIO] = 9, [FIELD_PERCENT] = 5,
+		[FIELD_NUMBER] = 8,	   [FIELD_SIZE] = 10, [FIELD_TIME] = 9,
+		[FIELD_ANSWER] = 6,	   [FIELD_TEXT] = 10, [FIELD_PATH] = 0,
+		[FIELD_NAMES] = 10,	   [FIELD_RATIO] = 9, [FIELD_PERCENT] = 5,
+		[FIELD_EXTENT_FLAGS] = 30,
 	};
 
 	return field->width ? field->width : usual[field->type];
@@ -332,7 +394,10 @@ static void known_cell(const struct rows *rows, const struct field *field, const
 		text_cell(table, field, text_of(field, row));
 		return;
 	case FIELD_NAMES:
-		text_cell(table, field, names_text(text, value_of(field, row)));
+		text_cell(table, field, names_text(text, names_of(field, row)));
+		return;
+	case FIELD_EXTENT_FLAGS:
+		text_cell(table, field, format_extent_flags(text, flags_of(field, row)));
 		return;
 	case FIELD_RATIO:
 	case FIELD_PERCENT:

@@ -27,14 +27,22 @@ enum field_type {
 	FIELD_SIZE,
 	/* uint64_t, nanoseconds */
 	FIELD_TIME,
+	/* bool */
+	FIELD_BOOL,
+	/* int64_t; tables do not have it */
+	FIELD_SIGNED,
 	/* enum answer, or another enumeration with these values */
 	FIELD_ANSWER,
 	/* const char *; NULL: unknown */
 	FIELD_TEXT,
 	/* const char *, the name of a file; NULL: unknown */
 	FIELD_PATH,
-	/* an array of const char * that ends with NULL */
+	/* const char *const *, which ends with NULL; NULL: there are none */
 	FIELD_NAMES,
+	/* uint32_t, FIEMAP_EXTENT_* */
+	FIELD_EXTENT_FLAGS,
+	/* struct latency; only metrics have it */
+	FIELD_HISTOGRAM,
 	/* uint64_t, percent: 1.23 in tables, 123 elsewhere */
 	FIELD_RATIO,
 	/* uint64_t, percent */
@@ -67,6 +75,10 @@ struct field {
 
 	/* the offset of a bool: while it is false, the value is unknown; 0: there is none */
 	size_t known;
+	/* a number of 0 is an unknown one */
+	bool zero_is_unknown;
+	/* JSON does not have the key of an unknown value, instead of null */
+	bool optional;
 	/* what a table has for an unknown value; NULL: "-" */
 	const char *unknown;
 	/* what a table has before a known ratio, or NULL */
@@ -82,7 +94,7 @@ struct field {
 	 */
 	const char *sort;
 
-	/* a sample of this metric, unless the value is unknown; or NULL */
+	/* a sample of this metric, unless the value is unknown; that of a text is 1; or NULL */
 	const struct metric *metric;
 	/* of this sample; of a text, a label without VALUE: the text is this label of all samples of the row */
 	struct metric_label label;
@@ -98,8 +110,11 @@ struct output {
 	struct metrics *metrics;
 };
 
-/* The JSON begins with json_begin() or json_begin_results(). */
+/* The JSON begins with json_begin_results(). */
 struct output output_of(const struct global_options *global);
+
+/* The same of a command with one result: the JSON has begun, and ends with json_end(). */
+struct output output_begin(const struct global_options *global);
 
 /* Text: prints a sentence or a heading, as printf(). */
 void record_say(const struct output *out, const char *format, ...)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,16 +147,6 @@ int new_file_open_to_replace(const char *path, struct new_file *ret_file)
 	return open_file(path, true, ret_file);
 }
 
-void new_file_print(struct new_file *file, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vfprintf(file->stream, format, arguments) < 0 && !file->error)
-		file->error = -errno;
-	va_end(arguments);
-}
-
 /* The file that has none yet. */
 static int give_first_name(const struct new_file *file, const char *name)
 {
@@ -231,13 +220,25 @@ static void find_left(const struct new_file *file, struct descriptor_place *ret_
 		descriptor_place_of(file->fd, ret_left);
 }
 
+/* A write that failed before the last one has left only a mark. */
+static int close_stream(FILE *stream)
+{
+	bool has_failed = ferror(stream);
+
+	if (fclose(stream))
+		return -errno;
+	return has_failed ? -EIO : 0;
+}
+
 int new_file_finish(struct new_file *file, struct descriptor_place *ret_left)
 {
 	int ret = file->error;
 
 	*ret_left = (struct descriptor_place){ 0 };
-	if (fclose(file->stream) && ret == 0)
-		ret = -errno;
+	if (ret == 0)
+		ret = close_stream(file->stream);
+	else
+		fclose(file->stream);
 	if (ret == 0)
 		ret = give_name(file);
 	if (ret < 0) {

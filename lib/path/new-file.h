@@ -54,13 +54,10 @@ int new_file_open(const char *path, struct new_file *ret_file);
  */
 int new_file_open_to_replace(const char *path, struct new_file *ret_file);
 
-/* new_file_finish() returns an error of this function. */
-void new_file_print(struct new_file *file, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
 /*
  * Close the file. If everything was written and PATH is still free, it gets its name, else it is
- * removed. Returns 0, or the negative errno of the first failure: -ENOSPC, -EEXIST, ...
+ * removed. Returns 0, or the negative errno of the first failure: -ENOSPC, -EEXIST, ...; -EIO if what was
+ * printed to the stream was lost for an unknown reason.
  * If the file could not be removed because somebody moved it, RET_LEFT is its place; the inode in
  * RET_LEFT is 0 if nothing is left.
  * Rests on linkat(2); for a file with a temporary name on renameat2(2), or on linkat(2) if the file

@@ -26,7 +26,7 @@ const char *seek_state_name(enum seek_state state);
 
 struct seek_verdict {
 	enum seek_state state;
-	size_t sample_count;
+	uint64_t sample_count;
 	/* medians; 0 without samples */
 	struct seek_sample median;
 	/* a call at the start of the file in percent of one at its end, sample by sample */

@@ -65,7 +65,7 @@ struct send_stream {
 	/* the number of bytes read so far */
 	uint64_t position;
 	/* 1 to SEND_PROTOCOL_MAX; 0 before the header */
-	uint32_t protocol;
+	uint64_t protocol;
 	enum send_fault fault;
 	/* the first byte of the field or command that is wrong */
 	uint64_t fault_position;

@@ -72,7 +72,15 @@ no_ring()
 	echo "$edges" | tsort >/dev/null
 }
 
+# declared: commands write no value of their own into JSON and metrics, which fields do (ui/record.h)
+declared()
+{
+	! grep -nE 'json_add_[a-z_]+\([^,]*, "|metrics_add|ui/table\.h' "$top_srcdir"/cmds/*.c |
+		grep -vE 'json_add_(null|each_name)\('
+}
+
 check "no files include each other in a circle" no_ring
+check "commands declare what they print" declared
 [ -n "$commands" ] || check "there are commands" false
 for file in "$top_srcdir"/cmds/*.[ch]; do
 	check "${file#"$top_srcdir"/} knows no other command" no_other_command "$file"

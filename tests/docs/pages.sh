@@ -142,6 +142,19 @@ notices_an_old_example()
 	sed '/^    # btrfs-fastpath/,/^$/s/MiB/KiB/' "$top_srcdir/README.md" >"$scratch" && ! example_is_run "$scratch"
 }
 
+# declared_metrics: those that the commands can write, without the suffixes _total and _info
+declared_metrics()
+{
+	cat "$top_srcdir"/cmds/*.c "$top_srcdir"/cmds/ui/*.c | grep -oE '"btrfs_fastpath_[a-z_]+"' | tr -d '"'
+}
+
+# documented_metrics: those in the section METRICS of btrfs-fastpath-collect(8)
+documented_metrics()
+{
+	sed -n '/^METRICS$/,/^EXIT/p' "$top_srcdir/man/btrfs-fastpath-collect.8.rst" |
+		grep -oE '\bbtrfs_fastpath_[a-z_]+' | sed -E 's/_(total|info)$//' | sort -u
+}
+
 scratch=$(mktemp) || exit 1
 trap 'rm -f "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -149,6 +162,8 @@ commands=$(commands)
 check "the example of README.md is one of btrfs-fastpath-workflows(7)" example_is_run "$top_srcdir/README.md"
 check "an example with other figures is noticed" notices_an_old_example
 check "every term is on a page, and every term on a page is known" same man/terms "$(terms)" "man/*.rst" "$(included_terms)"
+check "every metric is in btrfs-fastpath-collect(8), and there are no others" \
+	same cmds/ "$(declared_metrics)" btrfs-fastpath-collect.8.rst "$(documented_metrics)"
 check "the commands are grouped by questions" after_question
 check "there are several questions" [ "$(questions | wc -l)" -ge 3 ]
 check "no line of the list of commands is too long" silent broken_lines

@@ -113,7 +113,7 @@ os.execv(sys.argv[2], sys.argv[2:])' "$@" 3>&-
         without "$files" "$FASTPATH" log-stats --files 30 --every 10 --json-samples samples-$files \
             "$MNT/directory" >out 2>err || true
         [ "$(wc -l <samples-$files)" -eq 3 ]
-        ! grep -vE '^\{"entries": [0-9]+, "ns": [0-9]+, "kind": "[a-z]+"\}$' samples-$files ||
+        ! grep -vE '^\{"entries":[0-9]+,"ns":[0-9]+,"kind":"[a-z]+"\}$' samples-$files ||
             fail "closed $files"
         without "$files" "$FASTPATH" nocow-check --exercise "$MNT/directory" --seconds 1 --size 1M \
             --engine builtin --scratch nocow >out 2>err || true

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -104,7 +105,7 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(new_file_open(path, &file), 0);
 	/* not under this name yet */
 	assert_int_equal(access(path, F_OK), -1);
-	new_file_print(&file, "%s\n", text);
+	fprintf(file.stream, "%s\n", text);
 	assert_int_equal(finish(&file), 0);
 }
 
@@ -278,7 +279,7 @@ static void replace(const char *path, const char *text)
 
 	assert_int_equal(new_file_open_to_replace(path, &file), 0);
 	assert_int_equal(count_names(), names + !!fail_tmpfile);
-	new_file_print(&file, "%s\n", text);
+	fprintf(file.stream, "%s\n", text);
 	assert_int_equal(finish(&file), 0);
 	expect_line(path, text);
 }
@@ -348,7 +349,7 @@ static void test_failing_replacement(void **state)
 	replace("file", "old");
 	assert_int_equal(new_file_open_to_replace("file", &file), 0);
 	assert_non_null(freopen("/dev/full", "w", file.stream));
-	new_file_print(&file, "new\n");
+	fprintf(file.stream, "new\n");
 	assert_int_equal(finish(&file), -ENOSPC);
 	expect_line("file", "old");
 	assert_int_equal(count_names(), 1);
@@ -362,7 +363,7 @@ static void taken_meanwhile(int tmpfile_error, int rename_error)
 	fail_tmpfile = tmpfile_error;
 	fail_rename = rename_error;
 	assert_int_equal(new_file_open("file", &file), 0);
-	new_file_print(&file, "ours\n");
+	fprintf(file.stream, "ours\n");
 	assert_int_equal(symlink("nowhere", "file"), 0);
 	assert_int_equal(finish(&file), -EEXIST);
 	assert_int_equal(unlink("file"), 0);
@@ -409,10 +410,25 @@ static void test_failing_writes(void **state)
 		assert_int_equal(new_file_open("file", &file), 0);
 		assert_non_null(freopen("/dev/full", "w", file.stream));
 		for (int i = 0; i < lines; i++)
-			new_file_print(&file, "a line of %s\n", "text");
+			fprintf(file.stream, "a line of %s\n", "text");
 		assert_int_equal(finish(&file), -ENOSPC);
 		assert_int_equal(access("file", F_OK), -1);
 	}
+}
+
+/* The disk was full in the midst, and is not in the end. */
+static void test_lost_text(void **state)
+{
+	struct new_file file;
+
+	(void)state;
+	assert_int_equal(new_file_open("file", &file), 0);
+	assert_non_null(freopen("/dev/full", "w", file.stream));
+	fprintf(file.stream, "lost");
+	assert_int_equal(fflush(file.stream), EOF);
+	__fpurge(file.stream);
+	assert_int_equal(finish(&file), -EIO);
+	assert_int_equal(access("file", F_OK), -1);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
@@ -436,6 +452,7 @@ int main(void)
 		TEST(test_taken_meanwhile),
 		TEST(test_links),
 		TEST(test_failing_writes),
+		TEST(test_lost_text),
 	};
 
 	return cmocka_run_group_tests_name("new-file", tests, NULL, NULL);

@@ -37,7 +37,7 @@ struct row {
 	enum answer answer;
 	const char *text;
 	const char *path;
-	const char *names[3];
+	const char *const *names;
 };
 
 #define ROW(member) offsetof(struct row, member)
@@ -60,6 +60,8 @@ static const struct field fields[] = {
 	{ 0 },
 };
 
+static const char *const two_names[] = { "x", "y", NULL };
+
 static const struct row known_row = {
 	.size = 2048,
 	.has_size = true,
@@ -68,7 +70,7 @@ static const struct row known_row = {
 	.answer = ANSWER_YES,
 	.text = "yes",
 	.path = "a",
-	.names = { "x", "y" },
+	.names = two_names,
 };
 
 static const struct row unknown_row = { .size = 1, .time = 1 };
@@ -81,12 +83,13 @@ static struct output text_output(void)
 /* Both rows, with the columns of OPTIONS; the caller frees it. */
 static char *print_rows(struct output *out, unsigned int options, size_t terminal)
 {
+	const char *const all_names[] = { "all the names that there are", NULL };
 	struct row total = unknown_row;
 	struct rows *rows = NULL;
 	int failed = 0;
 
 	total.is_total = true;
-	total.names[0] = "all the names that there are";
+	total.names = all_names;
 	width_of_terminal = terminal;
 	capture_begin();
 	failed |= rows_new(&rows, out, "rows", fields, options);
@@ -291,6 +294,122 @@ static void test_object_within_a_row(void **state)
 		      "{\"before\":100,\"parts\":null,\"after\":null}]}\n");
 }
 
+static const struct metric state_metric = { "x_state", METRIC_INFO, NULL, "Its state." };
+static const struct metric done_metric = { "x_done", METRIC_GAUGE, NULL, "Whether it is done." };
+static const struct metric ready_metric = { "x_ready", METRIC_GAUGE, NULL, "Whether it is ready." };
+static const struct metric call_metric = { "x_call_seconds", METRIC_HISTOGRAM, "seconds",
+					   "Its calls." };
+
+struct state {
+	bool is_done;
+	enum answer is_ready;
+	int64_t change;
+	uint32_t flags;
+	const char *name;
+	const char *hidden;
+	const char *error;
+	uint64_t count;
+	bool has_error;
+	struct latency calls;
+};
+
+#define STATE(member) offsetof(struct state, member)
+
+static const struct field state_fields[] = {
+	{ STATE(is_done), FIELD_BOOL, .key = "done", .metric = &done_metric },
+	{ STATE(is_ready), FIELD_ANSWER, .metric = &ready_metric },
+	{ STATE(change), FIELD_SIGNED, .key = "change" },
+	{ STATE(flags), FIELD_EXTENT_FLAGS, .key = "flags", .title = "Flags", .width = 1 },
+	{ STATE(name), FIELD_TEXT, .metric = &state_metric, .label.name = "name" },
+	{ STATE(hidden), FIELD_TEXT, .known = STATE(has_error), .label.name = "hidden" },
+	{ STATE(has_error), FIELD_OBJECT, .key = "why", .known = STATE(has_error),
+	  .optional = true },
+	{ STATE(error), FIELD_TEXT, .key = "error" },
+	{ STATE(count), FIELD_NUMBER, .key = "count", .zero_is_unknown = true },
+	{ 0, FIELD_OBJECT_END, .key = NULL },
+	{ STATE(calls), FIELD_HISTOGRAM, .metric = &call_metric },
+	{ 0 },
+};
+
+static const struct state states[] = {
+	{ .is_done = true,
+	  .is_ready = ANSWER_YES,
+	  .change = -5,
+	  .flags = 0x2001,
+	  .name = "a",
+	  .hidden = "h" },
+	{ .is_ready = ANSWER_UNKNOWN, .change = 5, .error = "e", .has_error = true },
+};
+
+/* A member that does not exist is not null. */
+static void test_members_that_need_not_exist(void **state)
+{
+	struct output out = { .format = FORMAT_NDJSON };
+	CLEANUP_FREE char *json = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&json, &size);
+
+	(void)state;
+	assert_non_null(stream);
+	json_begin(&out.json, stream, JSON_LINES);
+	record_object(&out, "a", state_fields, &states[0]);
+	record_object(&out, "b", state_fields, &states[1]);
+	record_object(&out, "c", state_fields, NULL);
+	json_end(&out.json);
+	assert_int_equal(fclose(stream), 0);
+	assert_string_equal(
+		json,
+		"{\"__header\":{\"version\":\"1\"},"
+		"\"a\":{\"done\":true,\"change\":-5,\"flags\":[\"shared\",\"last\"]},"
+		"\"b\":{\"done\":false,\"change\":5,\"flags\":[],\"why\":{\"error\":\"e\",\"count\":null}},"
+		"\"c\":null}\n");
+}
+
+static void test_flags_in_a_table(void **state)
+{
+	struct output out = text_output();
+	CLEANUP_FREE char *text = NULL;
+	struct rows *rows;
+
+	(void)state;
+	capture_begin();
+	assert_int_equal(rows_new(&rows, &out, NULL, state_fields, 0), 0);
+	assert_int_equal(rows_add(rows, &states[0]), 0);
+	assert_int_equal(rows_add(rows, &states[1]), 0);
+	assert_int_equal(rows_end(&rows), 0);
+	text = capture_end();
+	assert_string_equal(text, "Flags\nshared,last\n-\n");
+}
+
+/* An information is 1, what is unknown has no sample and no label, and a histogram has all of its own. */
+static void test_samples_of_all_types(void **state)
+{
+	CLEANUP(metrics_freep) struct metrics *metrics = metrics_new();
+	struct output out = output_of(&(struct global_options){ .metrics = metrics });
+	CLEANUP_FREE char *text = NULL;
+	size_t size;
+	FILE *stream = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(stream);
+	record_samples(&out, state_fields, &states[0]);
+	record_samples(&out, state_fields, &states[1]);
+	assert_int_equal(metrics_write(metrics, stream, METRICS_OPENMETRICS), 0);
+	assert_int_equal(fclose(stream), 0);
+	assert_non_null(strstr(text, "# TYPE x_done gauge\n"
+				     "x_done{name=\"a\"} 1\n"
+				     "x_done 0\n"
+				     "# HELP x_ready Whether it is ready.\n"
+				     "# TYPE x_ready gauge\n"
+				     "x_ready{name=\"a\"} 1\n"
+				     "# HELP x_state Its state.\n"
+				     "# TYPE x_state info\n"
+				     "x_state_info{name=\"a\"} 1\n"));
+	assert_non_null(strstr(text, "x_call_seconds_bucket{name=\"a\",le=\"+Inf\"} 0\n"
+				     "x_call_seconds_sum{name=\"a\"} 0.000000000\n"
+				     "x_call_seconds_count{name=\"a\"} 0\n"));
+}
+
 /* What is of another format does nothing, at any depth and any number of times. */
 static void test_other_formats(void **state)
 {
@@ -350,10 +469,17 @@ static void test_add(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),	cmocka_unit_test(test_narrow_terminal),
-		cmocka_unit_test(test_json),	cmocka_unit_test(test_rows_of_text_alone),
-		cmocka_unit_test(test_metrics), cmocka_unit_test(test_other_formats),
-		cmocka_unit_test(test_names),	cmocka_unit_test(test_object_within_a_row),
+		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_narrow_terminal),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_rows_of_text_alone),
+		cmocka_unit_test(test_metrics),
+		cmocka_unit_test(test_other_formats),
+		cmocka_unit_test(test_members_that_need_not_exist),
+		cmocka_unit_test(test_flags_in_a_table),
+		cmocka_unit_test(test_samples_of_all_types),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_object_within_a_row),
 		cmocka_unit_test(test_add),
 	};
 
