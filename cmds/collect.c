@@ -25,7 +25,6 @@
 #include "ui/message.h"
 #include "ui/module-report.h"
 #include "ui/record.h"
-#include "ui/standard-files.h"
 
 #define DEFAULT_OUTPUT "/var/lib/prometheus/node-exporter/btrfs-fastpath.prom"
 

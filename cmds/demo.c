@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "commands.h"

@@ -581,11 +581,6 @@ int sharing_report_end_owners(struct sharing_report *report, bool complete)
 
 /* -- the end of a file, and of all -- */
 
-void sharing_report_map(struct sharing_report *report)
-{
-	file_maps_report(&report->maps, report->path);
-}
-
 int sharing_report_sums(struct sharing_report *report, const struct sharing *sharing,
 			const struct file_space *space)
 {
@@ -767,11 +762,6 @@ int sharing_report_total(struct sharing_report *report, const struct sharing *to
 		fiemap_shared_rewrite_say(&report->files->out, report->arguments, total, space,
 					  report->can_be_copied);
 	return ret;
-}
-
-int sharing_report_maps(struct sharing_report *report)
-{
-	return file_maps_report_all(&report->maps, report->files->out.sizes);
 }
 
 void sharing_report_close(struct sharing_report *report)

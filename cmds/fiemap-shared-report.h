@@ -8,7 +8,6 @@
 #include "fiemap-shared-options.h"
 #include "fs/fiemap.h"
 #include "sharing/extent-owners.h"
-#include "sharing/file-space.h"
 #include "sharing/fiemap-timing.h"
 #include "sharing/freed-space.h"
 #include "sharing/named-set.h"
@@ -110,7 +109,6 @@ int sharing_report_owner(struct sharing_report *report, const struct extent_owne
 /* COMPLETE: all owners were reported */
 int sharing_report_end_owners(struct sharing_report *report, bool complete);
 
-void sharing_report_map(struct sharing_report *report);
 int sharing_report_sums(struct sharing_report *report, const struct sharing *sharing,
 			const struct file_space *space);
 /* also after a failure of another function, for the negative errno ERROR, else 0 */
@@ -129,8 +127,6 @@ int sharing_report_subvolume(struct sharing_report *report, const struct subvolu
 			     const struct owner_name *name);
 int sharing_report_end_subvolumes(struct sharing_report *report);
 
-/* at the end, of all files */
-int sharing_report_maps(struct sharing_report *report);
 /* at the end of the run: prints the rows that are left */
 void sharing_report_close(struct sharing_report *report);
 

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "fiemap-shared-arguments.h"
 #include "fiemap-shared-space.h"
 #include "num/saturating.h"
 #include "sys/cleanup.h"

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands.h"
 #include "fiemap-shared-arguments.h"
@@ -18,7 +16,6 @@
 #include "fs/subvolume.h"
 #include "sharing/fiemap-timing.h"
 #include "sys/cleanup.h"
-#include "text/name-escape.h"
 #include "ui/message.h"
 #include "ui/progress.h"
 
@@ -346,7 +343,7 @@ static int report_after_extents(struct sharing_details *details)
 	if (ret < 0)
 		return ret;
 
-	sharing_report_map(report);
+	file_maps_report(&report->maps, report->path);
 	fiemap_shared_count_file(details->scan, details->argument, &details->sharing);
 	return sharing_report_sums(report, &details->sharing,
 				   fiemap_shared_space_count(details->scan, details->path,
@@ -616,7 +613,7 @@ static int sharing_finish(struct sharing_scan *scan, int ret)
 	if (ret == 0)
 		ret = ended;
 	/* Below everything else, where nothing comes between them. */
-	return ret < 0 ? ret : sharing_report_maps(&scan->report);
+	return ret < 0 ? ret : file_maps_report_all(&scan->report.maps, scan->files.out.sizes);
 }
 
 int fiemap_shared_run(int argc, char **argv, struct global_options *global)

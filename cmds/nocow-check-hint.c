@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "fs/inode-flags.h"
 #include "nocow-check-hint.h"

@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "commands.h"
 #include "fs/file-look.h"
-#include "fs/inode-flags.h"
 #include "fs/subvolume.h"
 #include "nocow-check-exercise.h"
 #include "nocow-check-file.h"

@@ -2,8 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "seek-map-report.h"
 #include "sys/cleanup.h"
@@ -570,11 +568,6 @@ static int report_seek_row(struct seek_report *report, const struct seek_row *ro
 								       ret;
 }
 
-void seek_report_map(struct seek_report *report)
-{
-	file_maps_report(&report->maps, report->path);
-}
-
 int seek_report_sums(struct seek_report *report, const struct seek_sums *sums)
 {
 	const struct seek_row row = { report->path, *sums };
@@ -615,11 +608,6 @@ int seek_report_total(struct seek_report *report)
 	}
 	ended = rows_end(&report->summary);
 	return ret < 0 ? ret : ended;
-}
-
-int seek_report_maps(struct seek_report *report)
-{
-	return file_maps_report_all(&report->maps, report->files->out.sizes);
 }
 
 void seek_report_close(struct seek_report *report)

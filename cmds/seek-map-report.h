@@ -131,14 +131,11 @@ void seek_report_nonzero_hole(struct seek_report *report, const struct seek_segm
 /* PASSED: the check is complete and found no difference */
 void seek_report_end_check(struct seek_report *report, enum check_kind kind, bool passed);
 
-void seek_report_map(struct seek_report *report);
 int seek_report_sums(struct seek_report *report, const struct seek_sums *sums);
 /* also after a failure of another function, for the negative errno ERROR, else 0 */
 void seek_report_end_file(struct seek_report *report, int error);
 
 int seek_report_total(struct seek_report *report);
-/* at the end, of all files */
-int seek_report_maps(struct seek_report *report);
 /* at the end of the run: prints the rows that are left */
 void seek_report_close(struct seek_report *report);
 

@@ -442,7 +442,7 @@ static int report_after_segments(struct seek_details *details)
 	seek_report_verdict(report, details->scan->arguments->verdict ? &details->verdict : NULL);
 	if (ret == 0)
 		ret = seek_map_report_check(details);
-	seek_report_map(report);
+	file_maps_report(&report->maps, report->path);
 	return ret;
 }
 
@@ -582,7 +582,7 @@ static int seek_finish(struct seek_scan *scan, int ret)
 	if (ret == 0)
 		ret = ended;
 	/* Below everything else, where nothing comes between them. */
-	return ret < 0 ? ret : seek_report_maps(&scan->report);
+	return ret < 0 ? ret : file_maps_report_all(&scan->report.maps, scan->files.out.sizes);
 }
 
 int seek_map_run(int argc, char **argv, struct global_options *global)

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "fs/fiemap.h"
 #include "text/units.h"
 
 /* More than a terminal has. */

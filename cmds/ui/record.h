@@ -2,7 +2,6 @@
 #ifndef FASTPATH_RECORD_H
 #define FASTPATH_RECORD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,6 @@
 #define FASTPATH_ROW_SORT_H
 
 #include <argp.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

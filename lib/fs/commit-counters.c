@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <errno.h>
-#include <string.h>
 
 #include <linux/btrfs.h>
 

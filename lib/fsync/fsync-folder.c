@@ -247,8 +247,7 @@ int fsync_folder_new(int parent_fd, struct fsync_folder *ret_folder,
 	return ret;
 }
 
-/* Returns a descriptor or a negative errno. */
-static int make_fsync_file(struct fsync_folder *folder, const char *name)
+int fsync_folder_make_data(struct fsync_folder *folder, const char *name)
 {
 	int fd;
 
@@ -267,16 +266,11 @@ int fsync_folder_add(struct fsync_folder *folder)
 	int fd;
 
 	snprintf(name, sizeof(name), FILE_PREFIX "%" PRIu64, folder->file_count + 1);
-	fd = make_fsync_file(folder, name);
+	fd = fsync_folder_make_data(folder, name);
 	if (fd < 0)
 		return fd;
 	close(fd);
 	return 0;
-}
-
-int fsync_folder_make_data(struct fsync_folder *folder, const char *name)
-{
-	return make_fsync_file(folder, name);
 }
 
 int fsync_folder_replace_data(struct fsync_folder *folder)

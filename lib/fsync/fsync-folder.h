@@ -3,7 +3,6 @@
 #define FASTPATH_FSYNC_FOLDER_H
 
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "path/temporary-file.h"

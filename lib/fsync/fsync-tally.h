@@ -3,7 +3,6 @@
 #define FASTPATH_FSYNC_TALLY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "fs/commit-counters.h"

@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>
@@ -52,11 +50,6 @@ void checksum_search_free(struct checksum_search *search)
 		return;
 	tree_batch_free(search->batch);
 	free(search);
-}
-
-void checksum_search_freep(struct checksum_search **search)
-{
-	checksum_search_free(*search);
 }
 
 int checksum_search_start(struct checksum_search *search, int fd)

@@ -2,7 +2,6 @@
 #ifndef FASTPATH_CHECKSUMS_H
 #define FASTPATH_CHECKSUMS_H
 
-#include <stdint.h>
 
 #include "num/byte-range.h"
 
@@ -15,7 +14,6 @@ struct checksum_search;
  */
 int checksum_search_new(struct checksum_search **ret_search);
 void checksum_search_free(struct checksum_search *search);
-void checksum_search_freep(struct checksum_search **search);
 
 /*
  * Start again on the file system of FD, and drop all earlier answers.

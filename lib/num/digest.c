@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "num/digest.h"

@@ -3,7 +3,6 @@
 #define FASTPATH_SEEK_VERDICT_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "num/quartiles.h"
 #include "seek/seek-sample.h"

@@ -90,11 +90,6 @@ void extent_owners_free(struct extent_owners *owners)
 	free(owners);
 }
 
-void extent_owners_freep(struct extent_owners **owners)
-{
-	extent_owners_free(*owners);
-}
-
 void extent_owners_add(struct extent_owners *owners, const struct file_extent *extent,
 		       uint64_t bytes, bool flagged_shared)
 {

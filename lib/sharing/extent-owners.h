@@ -41,7 +41,6 @@ struct extent_owners;
  */
 int extent_owners_new(struct extent_owners **ret_owners, uint64_t subvolid, uint64_t inode);
 void extent_owners_free(struct extent_owners *owners);
-void extent_owners_freep(struct extent_owners **owners);
 
 /*
  * Add EXTENT, the number of BYTES that the file has in it, and whether FIEMAP marked it as shared.

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>

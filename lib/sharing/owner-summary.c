@@ -141,11 +141,6 @@ void owner_summary_free(struct owner_summary *summary)
 	free(summary);
 }
 
-void owner_summary_freep(struct owner_summary **summary)
-{
-	owner_summary_free(*summary);
-}
-
 void owner_summary_add(struct owner_summary *summary, uint64_t subvolid, uint64_t inode,
 		       const struct file_extent *extent, uint64_t skipped, uint64_t length,
 		       bool flagged_shared)

@@ -32,7 +32,6 @@ struct owner_summary;
  */
 int owner_summary_new(struct owner_summary **ret_summary);
 void owner_summary_free(struct owner_summary *summary);
-void owner_summary_freep(struct owner_summary **summary);
 
 /*
  * Add EXTENT of INODE in subvolume SUBVOLID: LENGTH bytes of it from SKIPPED on, and whether FIEMAP

@@ -73,11 +73,6 @@ void unique_shared_bytes_free(struct unique_shared_bytes *set)
 	free(set);
 }
 
-void unique_shared_bytes_freep(struct unique_shared_bytes **set)
-{
-	unique_shared_bytes_free(*set);
-}
-
 int unique_shared_bytes_add(struct unique_shared_bytes *set, const struct mapped_extent *extent)
 {
 	struct interval interval = { .start = extent->bytenr };

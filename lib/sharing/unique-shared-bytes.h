@@ -16,7 +16,6 @@ struct unique_shared_bytes;
  */
 int unique_shared_bytes_new(struct unique_shared_bytes **ret_set);
 void unique_shared_bytes_free(struct unique_shared_bytes *set);
-void unique_shared_bytes_freep(struct unique_shared_bytes **set);
 
 /*
  * Add EXTENT, which is shared.

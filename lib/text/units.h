@@ -2,7 +2,6 @@
 #ifndef FASTPATH_UNITS_H
 #define FASTPATH_UNITS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "num/byte-range.h"

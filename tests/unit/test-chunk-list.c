@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>

@@ -2,8 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <btrfs/ioctl.h>

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/types.h>
-#include <unistd.h>
 
 #include "../large-file.h"
 #include "fs/filesystem.h"

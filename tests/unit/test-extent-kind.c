@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "kernel-answers.h"
 #include "seek/extent-kind.h"

@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>

@@ -2,10 +2,8 @@
 #include "config.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "probe/feature-measure.h"
-#include "probe/probe-files.h"
 #include "probe/probe-image.h"
 #include "test.h"
 

@@ -4,7 +4,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <btrfs/ioctl.h>
 #include <btrfs/ctree.h>

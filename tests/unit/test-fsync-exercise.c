@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fs/filesystem.h"
-#include "fs/inode-flags.h"
 #include "fsync/fsync-exercise.h"
 #include "path/temporary-file.h"
 #include "sys/clock.h"

@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <string.h>
 
 #include <linux/fs.h>
 

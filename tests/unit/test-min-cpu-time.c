@@ -2,7 +2,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <time.h>
 
 #include "sys/min-cpu-time.h"

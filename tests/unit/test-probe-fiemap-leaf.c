@@ -12,7 +12,6 @@
 #include <btrfsutil.h>
 
 #include "probe/feature-measure.h"
-#include "probe/probe-files.h"
 #include "sharing/fiemap-timing.h"
 #include "sys/min-cpu-time.h"
 #include "test.h"

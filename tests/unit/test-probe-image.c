@@ -14,7 +14,6 @@
 
 #include <linux/mount.h>
 
-#include "probe/probe-files.h"
 #include "probe/probe-image.h"
 #include "sys/child-process.h"
 #include "test.h"

@@ -6,10 +6,8 @@
 #include <time.h>
 
 #include "fs/commit-counters.h"
-#include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"
 #include "probe/feature-probe.h"
-#include "probe/probe-files.h"
 #include "sys/clock.h"
 #include "test.h"
 

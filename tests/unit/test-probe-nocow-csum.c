@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <linux/fs.h>
 
@@ -18,8 +17,6 @@
 #include "fs/inode-flags.h"
 #include "path/temporary-file.h"
 #include "probe/feature-measure.h"
-#include "probe/image-inode-flags.h"
-#include "probe/probe-files.h"
 #include "probe/probe-image.h"
 #include "sys/min-cpu-time.h"
 #include "test.h"

@@ -5,12 +5,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "../large-file.h"
 #include "fs/fiemap.h"
 #include "probe/feature-probe.h"
-#include "probe/probe-files.h"
 #include "sys/min-cpu-time.h"
 #include "test.h"
 

@@ -7,12 +7,10 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <linux/fs.h>
 
 #include "../large-file.h"
-#include "fs/filesystem.h"
 #include "ioctl-mock.h"
 #include "nocow/scratch-file.h"
 #include "test.h"

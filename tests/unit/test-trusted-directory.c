@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-#include <unistd.h>
 
 #include "path/trusted-file.h"
 #include "test.h"
