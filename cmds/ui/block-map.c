@@ -82,11 +82,6 @@ void block_map_free(struct block_map *map)
 	free(map);
 }
 
-void block_map_freep(struct block_map **map)
-{
-	block_map_free(*map);
-}
-
 /* Where block BLOCK starts, counted from the start of the range. */
 static uint64_t block_start(const struct block_map *map, size_t block)
 {

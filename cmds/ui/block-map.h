@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "sys/cleanup.h"
 #include "text/units.h"
 
 /* More than a terminal has. */
@@ -41,7 +42,7 @@ int block_map_new_for_file(struct block_map **ret_map, const struct block_kind *
 			   size_t height);
 
 void block_map_free(struct block_map *map);
-void block_map_freep(struct block_map **map);
+DEFINE_FREEP(block_map_free, struct block_map)
 
 /* Add RANGE of the file, which is of KIND, an index into the kinds. */
 void block_map_add(struct block_map *map, size_t kind, struct byte_range range);

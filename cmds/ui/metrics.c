@@ -57,12 +57,6 @@ void metrics_free(struct metrics *metrics)
 	free(metrics);
 }
 
-void metrics_freep(struct metrics **metrics)
-{
-	metrics_free(*metrics);
-	*metrics = NULL;
-}
-
 void metrics_set_label(struct metrics *metrics, const char *name, const char *value)
 {
 	metrics->label = (struct metric_label){ name, value };

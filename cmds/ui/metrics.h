@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "num/latency.h"
+#include "sys/cleanup.h"
 
 enum metric_type {
 	/* a figure of now */
@@ -54,8 +55,7 @@ struct metrics;
 /* Returns an object without samples, or NULL without memory. */
 struct metrics *metrics_new(void);
 void metrics_free(struct metrics *metrics);
-/* Sets *METRICS to NULL. */
-void metrics_freep(struct metrics **metrics);
+DEFINE_FREEP(metrics_free, struct metrics)
 
 /*
  * From now on each sample has this label first, until NAME is NULL. NAME and VALUE must stay as they

@@ -170,11 +170,6 @@ void row_sort_free(struct row_sort *sort)
 	free(sort);
 }
 
-void row_sort_freep(struct row_sort **sort)
-{
-	row_sort_free(*sort);
-}
-
 /* Whether a row with FIGURE and PATH comes before ROW: negative; or after it: positive. */
 static int compare(uint64_t figure, const struct path_node *path, const struct row *row)
 {

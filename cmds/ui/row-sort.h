@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "path/path-node.h"
+#include "sys/cleanup.h"
 #include "ui/record.h"
 
 /* No more rows than these are kept, so that memory is bounded: 100 MB with usual paths. */
@@ -41,7 +42,7 @@ struct row_sort;
  */
 int row_sort_new(struct row_sort **ret_sort, const struct sort_options *options, size_t data_size);
 void row_sort_free(struct row_sort *sort);
-void row_sort_freep(struct row_sort **sort);
+DEFINE_FREEP(row_sort_free, struct row_sort)
 
 /*
  * Adds PATH, which it holds, and a copy of DATA. SHOWN has the fields of the options. Returns 0 or

@@ -127,11 +127,6 @@ void table_free(struct table *table)
 	release(table);
 }
 
-void table_freep(struct table **table)
-{
-	table_free(*table);
-}
-
 int table_error(const struct table *table)
 {
 	return table->error;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys/cleanup.h"
 #include "text/units.h"
 
 struct table_column {
@@ -27,7 +28,7 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 /* table_new() with all of the array COLUMNS. */
 #define TABLE_NEW(table, columns) table_new(table, columns, sizeof(columns) / sizeof((columns)[0]))
 void table_free(struct table *table);
-void table_freep(struct table **table);
+DEFINE_FREEP(table_free, struct table)
 
 /*
  * The column NAME is called SHORT_NAME if the table does not fit the terminal. SHORT_NAME lives as long

@@ -151,11 +151,6 @@ void backref_query_free(struct backref_query *query)
 	free(query);
 }
 
-void backref_query_freep(struct backref_query **query)
-{
-	backref_query_free(*query);
-}
-
 static int call_logical_ino(int fd, uint64_t bytenr, void *container, size_t size)
 {
 	struct btrfs_ioctl_logical_ino_args arguments = {

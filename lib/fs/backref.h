@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fs/relocation-watch.h"
+#include "sys/cleanup.h"
 
 /* One reference to a data extent. The members are in the order of the kernel's answer. */
 struct extent_ref {
@@ -42,7 +43,7 @@ struct backref_query;
 /* Holds the answers' buffer. Returns 0 or -ENOMEM; freed with backref_query_free(). */
 int backref_query_new(struct backref_query **ret_query);
 void backref_query_free(struct backref_query *query);
-void backref_query_freep(struct backref_query **query);
+DEFINE_FREEP(backref_query_free, struct backref_query)
 
 /* Repeat lookups that a relocation disturbs. WATCH can be NULL. */
 void backref_query_watch(struct backref_query *query, struct relocation_watch *watch);

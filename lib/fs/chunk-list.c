@@ -83,11 +83,6 @@ void chunk_list_free(struct chunk_list *list)
 	free(list);
 }
 
-void chunk_list_freep(struct chunk_list **list)
-{
-	chunk_list_free(*list);
-}
-
 const struct chunk *chunk_list_find(const struct chunk_list *list, uint64_t bytenr)
 {
 	size_t low = 0, high = list->count;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "fs/tree-search.h"
+#include "sys/cleanup.h"
 
 /* Where a range of addresses is on the devices. */
 struct chunk {
@@ -31,7 +32,7 @@ struct chunk_list;
  */
 int chunk_list_read(int fd, struct chunk_list **ret_list);
 void chunk_list_free(struct chunk_list *list);
-void chunk_list_freep(struct chunk_list **list);
+DEFINE_FREEP(chunk_list_free, struct chunk_list)
 
 /* The chunk that holds BYTENR, or NULL. */
 const struct chunk *chunk_list_find(const struct chunk_list *list, uint64_t bytenr);

@@ -144,11 +144,6 @@ void extent_lookup_free(struct extent_lookup *lookup)
 	free(lookup);
 }
 
-void extent_lookup_freep(struct extent_lookup **lookup)
-{
-	extent_lookup_free(*lookup);
-}
-
 void extent_lookup_start(struct extent_lookup *lookup, int fd)
 {
 	lookup->fd = fd;

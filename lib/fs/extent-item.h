@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fs/backref.h"
+#include "sys/cleanup.h"
 
 /* The references in the item of a data extent in the extent tree. */
 struct extent_item {
@@ -58,7 +59,7 @@ struct extent_lookup;
  */
 int extent_lookup_new(struct extent_lookup **ret_lookup);
 void extent_lookup_free(struct extent_lookup *lookup);
-void extent_lookup_freep(struct extent_lookup **lookup);
+DEFINE_FREEP(extent_lookup_free, struct extent_lookup)
 
 /* Drop the extents that were fetched, which can have changed, and use the file system of FD. */
 void extent_lookup_start(struct extent_lookup *lookup, int fd);

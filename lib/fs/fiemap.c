@@ -91,11 +91,6 @@ void fiemap_iter_free(struct fiemap_iter *iter)
 	free(iter);
 }
 
-void fiemap_iter_freep(struct fiemap_iter **iter)
-{
-	fiemap_iter_free(*iter);
-}
-
 void fiemap_iter_start(struct fiemap_iter *iter, int fd, struct byte_range range,
 		       uint32_t fiemap_flags)
 {

@@ -9,6 +9,7 @@
 
 #include "fs/relocation-watch.h"
 #include "num/byte-range.h"
+#include "sys/cleanup.h"
 
 /* One extent of a file as FS_IOC_FIEMAP reports it. Offsets and lengths in bytes. */
 struct mapped_extent {
@@ -37,7 +38,7 @@ struct fiemap_iter;
  */
 int fiemap_iter_new(struct fiemap_iter **ret_iter);
 void fiemap_iter_free(struct fiemap_iter *iter);
-void fiemap_iter_freep(struct fiemap_iter **iter);
+DEFINE_FREEP(fiemap_iter_free, struct fiemap_iter)
 
 /*
  * Start over with the extents of FD that touch RANGE. FD stays the caller's.

@@ -110,11 +110,6 @@ void file_extent_iter_free(struct file_extent_iter *iter)
 	free(iter);
 }
 
-void file_extent_iter_freep(struct file_extent_iter **iter)
-{
-	file_extent_iter_free(*iter);
-}
-
 static int advance(struct file_extent_iter *iter)
 {
 	struct tree_item item;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "fs/tree-search.h"
+#include "sys/cleanup.h"
 
 /* A file extent item: the data extent to which a range of a file refers. */
 struct file_extent {
@@ -47,7 +48,7 @@ struct file_extent_iter;
 int file_extent_iter_new(struct file_extent_iter **ret_iter, int fd, uint64_t inode,
 			 uint64_t start);
 void file_extent_iter_free(struct file_extent_iter *iter);
-void file_extent_iter_freep(struct file_extent_iter **iter);
+DEFINE_FREEP(file_extent_iter_free, struct file_extent_iter)
 
 /*
  * The next item that overlaps the file's bytes from OFFSET to END (exclusive). Calls must come

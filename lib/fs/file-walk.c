@@ -182,11 +182,6 @@ void file_walk_free(struct file_walk *walk)
 	free(walk);
 }
 
-void file_walk_freep(struct file_walk **walk)
-{
-	file_walk_free(*walk);
-}
-
 /* Which one of the paths is being walked. */
 static size_t current_argument(const struct file_walk *walk)
 {

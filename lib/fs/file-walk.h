@@ -9,6 +9,7 @@
 
 #include "path/inode-identity.h"
 #include "path/path-node.h"
+#include "sys/cleanup.h"
 
 struct file_walk_options {
 	/* has the paths of directories and of files that are kept; must outlive both */
@@ -75,7 +76,7 @@ struct file_walk;
  */
 int file_walk_new(struct file_walk **ret_walk, const struct file_walk_options *options);
 void file_walk_free(struct file_walk *walk);
-void file_walk_freep(struct file_walk **walk);
+DEFINE_FREEP(file_walk_free, struct file_walk)
 
 /*
  * The next file: all that were named, of any kind (a directory only if not recursive), and

@@ -57,11 +57,6 @@ void tree_batch_free(struct tree_batch *batch)
 	free(batch);
 }
 
-void tree_batch_freep(struct tree_batch **batch)
-{
-	tree_batch_free(*batch);
-}
-
 void tree_batch_skip_older(struct tree_batch *batch, uint64_t generation)
 {
 	batch->min_generation = generation;

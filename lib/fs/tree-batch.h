@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "fs/tree-search.h"
+#include "sys/cleanup.h"
 
 struct tree_key {
 	uint64_t objectid;
@@ -26,7 +27,7 @@ struct tree_batch;
  */
 int tree_batch_new(struct tree_batch **ret_batch, size_t room);
 void tree_batch_free(struct tree_batch *batch);
-void tree_batch_freep(struct tree_batch **batch);
+DEFINE_FREEP(tree_batch_free, struct tree_batch)
 
 /* From now on, leave out the items of leaves that are older than GENERATION. At first it is 0. */
 void tree_batch_skip_older(struct tree_batch *batch, uint64_t generation);

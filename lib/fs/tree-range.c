@@ -47,11 +47,6 @@ void tree_range_free(struct tree_range *range)
 	free(range);
 }
 
-void tree_range_freep(struct tree_range **range)
-{
-	tree_range_free(*range);
-}
-
 void tree_range_start(struct tree_range *range, int fd, uint64_t tree_id, struct tree_key min,
 		      struct tree_key max)
 {

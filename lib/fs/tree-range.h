@@ -6,6 +6,7 @@
 
 #include "fs/tree-batch.h"
 #include "fs/tree-search.h"
+#include "sys/cleanup.h"
 
 struct tree_range;
 
@@ -16,7 +17,7 @@ struct tree_range;
  */
 int tree_range_new(struct tree_range **ret_range);
 void tree_range_free(struct tree_range *range);
-void tree_range_freep(struct tree_range **range);
+DEFINE_FREEP(tree_range_free, struct tree_range)
 
 /* Begin at MIN and end at MAX (inclusive) in tree TREE_ID (0: the subvolume that holds FD). */
 void tree_range_start(struct tree_range *range, int fd, uint64_t tree_id, struct tree_key min,

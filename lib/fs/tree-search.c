@@ -87,11 +87,6 @@ void tree_search_free(struct tree_search *search)
 	free(search);
 }
 
-void tree_search_freep(struct tree_search **search)
-{
-	tree_search_free(*search);
-}
-
 static int refill(struct tree_search *search)
 {
 	int ret;

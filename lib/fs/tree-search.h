@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys/cleanup.h"
+
 /* One item of a b-tree. DATA points into the search's buffer until the next call. */
 struct tree_item {
 	uint64_t objectid;
@@ -35,7 +37,7 @@ struct tree_search;
 int tree_search_new(struct tree_search **ret_search, int fd, uint64_t tree_id, uint64_t objectid,
 		    uint32_t type, uint64_t min_offset, uint64_t max_offset);
 void tree_search_free(struct tree_search *search);
-void tree_search_freep(struct tree_search **search);
+DEFINE_FREEP(tree_search_free, struct tree_search)
 
 /*
  * The next item, in ascending order of offset.

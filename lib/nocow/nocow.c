@@ -166,11 +166,6 @@ void nocow_iter_free(struct nocow_iter *iter)
 	free(iter);
 }
 
-void nocow_iter_freep(struct nocow_iter **iter)
-{
-	nocow_iter_free(*iter);
-}
-
 int nocow_iter_start(struct nocow_iter *iter, const struct nocow_file *file,
 		     struct byte_range range, uint32_t fiemap_flags)
 {

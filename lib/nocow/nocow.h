@@ -8,6 +8,7 @@
 #include "fs/fiemap.h"
 #include "fs/file-extent.h"
 #include "fs/unwritable-chunks.h"
+#include "sys/cleanup.h"
 
 /* Where the next write to a range of a file goes. */
 enum nocow_fate {
@@ -119,7 +120,7 @@ struct nocow_iter;
  */
 int nocow_iter_new(struct nocow_iter **ret_iter);
 void nocow_iter_free(struct nocow_iter *iter);
-void nocow_iter_freep(struct nocow_iter **iter);
+DEFINE_FREEP(nocow_iter_free, struct nocow_iter)
 
 /*
  * Start again with RANGE of FILE, which is copied; its FD stays the caller's. FIEMAP_FLAGS are

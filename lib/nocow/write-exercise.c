@@ -119,11 +119,6 @@ void write_exercise_free(struct write_exercise *exercise)
 	free(exercise);
 }
 
-void write_exercise_freep(struct write_exercise **exercise)
-{
-	write_exercise_free(*exercise);
-}
-
 void write_exercise_predict(struct write_exercise *exercise, struct byte_range range)
 {
 	uint64_t end = byte_range_end(range);

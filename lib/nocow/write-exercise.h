@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "fs/fiemap.h"
+#include "sys/cleanup.h"
 
 /* The block size, and the lengths of writes in blocks. All five lengths are equally frequent. */
 #define EXERCISE_BLOCK 4096
@@ -34,7 +35,7 @@ struct write_exercise;
  */
 int write_exercise_new(struct write_exercise **ret_exercise, int fd, uint64_t size);
 void write_exercise_free(struct write_exercise *exercise);
-void write_exercise_freep(struct write_exercise **exercise);
+DEFINE_FREEP(write_exercise_free, struct write_exercise)
 
 /* Remember the prediction that RANGE of the file is written in place. */
 void write_exercise_predict(struct write_exercise *exercise, struct byte_range range);

@@ -74,11 +74,6 @@ void record_sort_free(struct record_sort *sort)
 	free(sort);
 }
 
-void record_sort_freep(struct record_sort **sort)
-{
-	record_sort_free(*sort);
-}
-
 static char *record_at(const struct record_sort *sort, char *records, size_t index)
 {
 	return records + index * sort->ops->record_size;

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys/cleanup.h"
+
 struct record_sort_ops {
 	size_t record_size;
 	/* as for qsort() */
@@ -34,7 +36,7 @@ struct record_sort;
 int record_sort_new(struct record_sort **ret_sort, const struct record_sort_ops *ops,
 		    size_t memory);
 void record_sort_free(struct record_sort *sort);
-void record_sort_freep(struct record_sort **sort);
+DEFINE_FREEP(record_sort_free, struct record_sort)
 
 /* Adds a copy of RECORD. record_sort_finish() returns an error of this function. */
 void record_sort_add(struct record_sort *sort, const void *record);

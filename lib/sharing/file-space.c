@@ -46,11 +46,6 @@ void space_reader_free(struct space_reader *reader)
 	free(reader);
 }
 
-void space_reader_freep(struct space_reader **reader)
-{
-	space_reader_free(*reader);
-}
-
 /* Returns 1 with a file extent item, 0 at the end, or a negative errno. */
 static int next_extent(struct space_reader *reader, uint64_t *ret_inode,
 		       struct file_extent *ret_extent)

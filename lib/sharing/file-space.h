@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "num/byte-range.h"
+#include "sys/cleanup.h"
 
 /* A data extent on disk, as a whole. */
 struct disk_extent {
@@ -29,7 +30,7 @@ struct space_reader;
  */
 int space_reader_new(struct space_reader **ret_reader);
 void space_reader_free(struct space_reader *reader);
-void space_reader_freep(struct space_reader **reader);
+DEFINE_FREEP(space_reader_free, struct space_reader)
 
 /*
  * Read the file extent items of the file FD, INODE in its subvolume. Each data extent that the file refers to

@@ -61,11 +61,6 @@ void owner_names_free(struct owner_names *names)
 	free(names);
 }
 
-void owner_names_freep(struct owner_names **names)
-{
-	owner_names_free(*names);
-}
-
 static int find_subvolume(struct owner_names *names, uint64_t subvolid)
 {
 	int ret;

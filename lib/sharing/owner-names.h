@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "sharing/extent-owners.h"
+#include "sys/cleanup.h"
 
 /* The names of an owner. */
 struct owner_name {
@@ -29,7 +30,7 @@ struct owner_names;
  */
 int owner_names_new(struct owner_names **ret_names, int fd);
 void owner_names_free(struct owner_names *names);
-void owner_names_freep(struct owner_names **names);
+DEFINE_FREEP(owner_names_free, struct owner_names)
 
 /*
  * Look up the names of subvolume SUBVOLID alone: the first two members of RET_NAME, which are valid

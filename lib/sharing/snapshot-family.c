@@ -255,11 +255,6 @@ void snapshot_families_free(struct snapshot_families *families)
 	free(families);
 }
 
-void snapshot_families_freep(struct snapshot_families **families)
-{
-	snapshot_families_free(*families);
-}
-
 const struct family_member *snapshot_families_find(const struct snapshot_families *families,
 						   uint64_t subvolid)
 {

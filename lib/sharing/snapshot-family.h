@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "fs/subvolume.h"
+#include "sys/cleanup.h"
 
 /* A subvolume or snapshot that exists. */
 struct family_member {
@@ -41,7 +42,7 @@ struct snapshot_families;
  */
 int snapshot_families_read(struct snapshot_families **ret_families, int fd);
 void snapshot_families_free(struct snapshot_families *families);
-void snapshot_families_freep(struct snapshot_families **families);
+DEFINE_FREEP(snapshot_families_free, struct snapshot_families)
 
 /* Returns NULL if there is no such subvolume. It is valid as long as FAMILIES. */
 const struct family_member *snapshot_families_find(const struct snapshot_families *families,

@@ -24,6 +24,14 @@ static inline void close_fd(int *fd)
 		close(*fd);
 }
 
+/* Defines FUNCTIONp() for CLEANUP(), where FUNCTION frees a TYPE. The variable is NULL then. */
+#define DEFINE_FREEP(function, type)                   \
+	static inline void function##p(type **pointer) \
+	{                                              \
+		function(*pointer);                    \
+		*pointer = NULL;                       \
+	}
+
 #define CLEANUP_FREE CLEANUP(free_pointer)
 #define CLEANUP_CLOSE CLEANUP(close_fd)
 

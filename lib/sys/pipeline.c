@@ -281,8 +281,3 @@ void pipeline_free(struct pipeline *pipeline)
 	free(pipeline->slots);
 	free(pipeline);
 }
-
-void pipeline_freep(struct pipeline **pipeline)
-{
-	pipeline_free(*pipeline);
-}

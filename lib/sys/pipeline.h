@@ -2,6 +2,8 @@
 #ifndef FASTPATH_PIPELINE_H
 #define FASTPATH_PIPELINE_H
 
+#include "sys/cleanup.h"
+
 struct pipeline_ops {
 	/* on any thread; WORKER belongs to this thread, or to the caller's if there are no others */
 	void (*work)(void *item, void *worker);
@@ -31,7 +33,7 @@ int pipeline_new(struct pipeline **ret_pipeline, const struct pipeline_ops *ops,
 
 /* Waits for the threads. Items in progress are finished and passed to done(). */
 void pipeline_free(struct pipeline *pipeline);
-void pipeline_freep(struct pipeline **pipeline);
+DEFINE_FREEP(pipeline_free, struct pipeline)
 
 /* Adds ITEM. If too many items are in progress, waits and calls done(). */
 void pipeline_push(struct pipeline *pipeline, void *item);

@@ -122,12 +122,12 @@ int __wrap_fiemap_iter_new(struct fiemap_iter **ret_iter)
 	return ret;
 }
 
-void __real_fiemap_iter_freep(struct fiemap_iter **iter);
-void __wrap_fiemap_iter_freep(struct fiemap_iter **iter);
-void __wrap_fiemap_iter_freep(struct fiemap_iter **iter)
+void __real_fiemap_iter_free(struct fiemap_iter *iter);
+void __wrap_fiemap_iter_free(struct fiemap_iter *iter);
+void __wrap_fiemap_iter_free(struct fiemap_iter *iter)
 {
-	kernel.iterators -= *iter != NULL;
-	__real_fiemap_iter_freep(iter);
+	kernel.iterators -= iter != NULL;
+	__real_fiemap_iter_free(iter);
 }
 
 int __wrap_fiemap_count(int fd, struct byte_range range, uint32_t *ret_count);

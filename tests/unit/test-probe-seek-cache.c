@@ -164,8 +164,8 @@ int __wrap_fiemap_iter_new(struct fiemap_iter **ret_iter)
 	return 0;
 }
 
-void __wrap_fiemap_iter_freep(struct fiemap_iter **iter);
-void __wrap_fiemap_iter_freep(struct fiemap_iter **iter)
+void __wrap_fiemap_iter_free(struct fiemap_iter *iter);
+void __wrap_fiemap_iter_free(struct fiemap_iter *iter)
 {
 	(void)iter;
 }
