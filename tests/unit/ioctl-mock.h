@@ -37,8 +37,4 @@ int ioctl_mock_setup(void **state);
 /* For cmocka's teardown: fails the test if calls are missing. */
 int ioctl_mock_teardown(void **state);
 
-/* A test of cmocka's with the two around it. */
-#define MOCKED_TEST(function) \
-	cmocka_unit_test_setup_teardown(function, ioctl_mock_setup, ioctl_mock_teardown)
-
 #endif

@@ -18,9 +18,8 @@ static void expect_parsed(const char *text, double start, double end, bool is_in
 	assert_int_equal(range.is_inverted, is_inverted);
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
-	(void)state;
 	expect_parsed("10", 0, 10, false);
 	expect_parsed("10:", 10, INFINITY, false);
 	expect_parsed("~:10", -INFINITY, 10, false);
@@ -35,7 +34,7 @@ static void test_parse(void **state)
 	expect_parsed("3:3", 3, 3, false);
 }
 
-static void test_parse_errors(void **state)
+TEST(test_parse_errors)
 {
 	static const char *const texts[] = {
 		"",   "@",     "@@1", "x",    "1x",  " 1",   "1 ",    "1:2:3", "1::2",
@@ -44,7 +43,6 @@ static void test_parse_errors(void **state)
 	};
 	struct alarm_range range = { .start = 77 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(alarm_range_parse(texts[i], &range), -EINVAL);
 	assert_int_equal(alarm_range_parse("20:10", &range), -ERANGE);
@@ -63,9 +61,8 @@ static bool alerts(const char *text, double value)
 }
 
 /* The examples of the guidelines, and both ends. */
-static void test_alerts(void **state)
+TEST(test_alerts)
 {
-	(void)state;
 	assert_true(alerts("10", -0.1));
 	assert_false(alerts("10", 0));
 	assert_false(alerts("10", 10));
@@ -88,15 +85,4 @@ static void test_alerts(void **state)
 	assert_true(alerts("@10:20", 10));
 	assert_true(alerts("@10:20", 20));
 	assert_false(alerts("@10:20", 20.1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_errors),
-		cmocka_unit_test(test_alerts),
-	};
-
-	return cmocka_run_group_tests_name("alarm-range", tests, NULL, NULL);
 }

@@ -63,13 +63,12 @@ static int check_paths(const struct container *container, size_t size, size_t *r
 	return backref_check_paths(exact, size, ret_count);
 }
 
-static void test_check_refs(void **state)
+TEST(test_check_refs)
 {
 	static const uint64_t values[] = { 257, 0, 5, 258, 4096, 256 };
 	const struct container container = container_of(values, 6);
 	size_t count = 99;
 
-	(void)state;
 	assert_int_equal(check_refs(&container, container.size, &count), 0);
 	assert_int_equal(count, 2);
 	/* a count beyond the size, and a header cut off */
@@ -79,11 +78,10 @@ static void test_check_refs(void **state)
 	assert_int_equal(count, 99);
 }
 
-static void test_check_refs_incomplete_triple(void **state)
+TEST(test_check_refs_incomplete_triple)
 {
 	static const uint64_t values[6] = { 0 };
 
-	(void)state;
 	for (uint32_t count = 0; count <= 6; count++) {
 		const struct container container = container_of(values, count);
 		size_t refs;
@@ -93,12 +91,11 @@ static void test_check_refs_incomplete_triple(void **state)
 	}
 }
 
-static void test_check_refs_huge_count(void **state)
+TEST(test_check_refs_huge_count)
 {
 	struct container container = container_of(NULL, 0);
 	size_t count;
 
-	(void)state;
 	container.header.elem_cnt = UINT32_MAX;
 	assert_int_equal(check_refs(&container, sizeof(container.bytes), &count), -EPROTO);
 	/* 8 * 3 * 0x0aaaaaab is 8 in 32 bits */
@@ -117,12 +114,11 @@ static struct container two_paths(void)
 	return container;
 }
 
-static void test_check_paths(void **state)
+TEST(test_check_paths)
 {
 	const struct container container = two_paths();
 	size_t count = 99;
 
-	(void)state;
 	assert_int_equal(check_paths(&container, container.size, &count), 0);
 	assert_int_equal(count, 2);
 	/* without its end the second path does not end */
@@ -132,7 +128,7 @@ static void test_check_paths(void **state)
 	assert_int_equal(count, 99);
 }
 
-static void test_check_paths_position_out_of_range(void **state)
+TEST(test_check_paths_position_out_of_range)
 {
 	const struct container good = two_paths();
 	const uint64_t wrong[] = {
@@ -141,7 +137,6 @@ static void test_check_paths_position_out_of_range(void **state)
 		1000, UINT64_MAX, UINT64_MAX - 15,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct container container = good;
 		size_t count;
@@ -151,12 +146,11 @@ static void test_check_paths_position_out_of_range(void **state)
 	}
 }
 
-static void test_check_paths_none(void **state)
+TEST(test_check_paths_none)
 {
 	const struct container container = container_of(NULL, 0);
 	size_t count = 99;
 
-	(void)state;
 	assert_int_equal(check_paths(&container, container.size, &count), 0);
 	assert_int_equal(count, 0);
 }
@@ -200,26 +194,23 @@ static void assert_query_fails(int ret)
 	assert_int_equal(count, 99);
 }
 
-static void test_query(void **state)
+TEST_WITH(test_query, setup, teardown)
 {
-	(void)state;
 	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 2, 0, 0, 0);
 	assert_two_refs(true);
 }
 
-static void test_query_interrupted(void **state)
+TEST_WITH(test_query_interrupted, setup, teardown)
 {
-	(void)state;
 	expect_logical_ino(BYTENR, FIRST_SIZE, NULL, 0, 0, 0, EINTR);
 	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 2, 0, 0, 0);
 	assert_two_refs(true);
 }
 
-static void test_query_errors(void **state)
+TEST_WITH(test_query_errors, setup, teardown)
 {
 	static const int errors[] = { EPERM, ENOENT, ENOTTY, ENOMEM };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_logical_ino(BYTENR, FIRST_SIZE, NULL, 0, 0, 0, errors[i]);
 		assert_query_fails(-errors[i]);
@@ -227,9 +218,8 @@ static void test_query_errors(void **state)
 }
 
 /* More than fits is asked for again, with room for what was missing and as much again. */
-static void test_query_grows(void **state)
+TEST_WITH(test_query_grows, setup, teardown)
 {
-	(void)state;
 	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 1, KIB(10), 1, 0);
 	expect_logical_ino(BYTENR, 2 * FIRST_SIZE + KIB(10), two_refs, 2, 0, 0, 0);
 	assert_two_refs(true);
@@ -240,7 +230,7 @@ static void test_query_grows(void **state)
 }
 
 /* The next query asks for twice as many as there were. */
-static void test_query_after_many(void **state)
+TEST_WITH(test_query_after_many, setup, teardown)
 {
 	static const struct extent_ref many[300];
 	const uint64_t next_size = sizeof(struct btrfs_data_container) + 2 * sizeof(many);
@@ -248,7 +238,6 @@ static void test_query_after_many(void **state)
 	bool complete;
 	size_t count;
 
-	(void)state;
 	expect_logical_ino(BYTENR, FIRST_SIZE, many, 1, KIB(10), 299, 0);
 	expect_logical_ino(BYTENR, 2 * FIRST_SIZE + KIB(10), many, 300, 0, 0, 0);
 	assert_int_equal(backref_query_extent(query, MOCK_FD, BYTENR, &refs, &count, &complete), 0);
@@ -260,7 +249,7 @@ static void test_query_after_many(void **state)
 	assert_two_refs(true);
 }
 
-static void test_query_grows_to_the_largest_size_at_most(void **state)
+TEST_WITH(test_query_grows_to_the_largest_size_at_most, setup, teardown)
 {
 	static const uint32_t missing[] = {
 		LARGEST_SIZE - 2 * FIRST_SIZE,
@@ -269,7 +258,6 @@ static void test_query_grows_to_the_largest_size_at_most(void **state)
 		UINT32_MAX,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(missing); i++) {
 		expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 1, missing[i], 1, 0);
 		expect_logical_ino(BYTENR, LARGEST_SIZE, two_refs, 2, 0, 0, 0);
@@ -278,28 +266,25 @@ static void test_query_grows_to_the_largest_size_at_most(void **state)
 }
 
 /* References are being added while the buffer already is more than half of the largest. */
-static void test_query_grows_from_more_than_half(void **state)
+TEST_WITH(test_query_grows_from_more_than_half, setup, teardown)
 {
-	(void)state;
 	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 1, MIB(9), 1, 0);
 	expect_logical_ino(BYTENR, 2 * FIRST_SIZE + MIB(9), two_refs, 1, 24, 1, 0);
 	expect_logical_ino(BYTENR, LARGEST_SIZE, two_refs, 2, 24, 1, 0);
 	assert_two_refs(false);
 }
 
-static void test_query_stays_incomplete(void **state)
+TEST_WITH(test_query_stays_incomplete, setup, teardown)
 {
-	(void)state;
 	expect_logical_ino(BYTENR, FIRST_SIZE, two_refs, 1, UINT32_MAX, 1, 0);
 	expect_logical_ino(BYTENR, LARGEST_SIZE, two_refs, 2, 24, 1, 0);
 	assert_two_refs(false);
 }
 
-static void test_query_count_beyond_the_buffer(void **state)
+TEST_WITH(test_query_count_beyond_the_buffer, setup, teardown)
 {
 	const struct btrfs_data_container answer = { .elem_cnt = 3 * 171 };
 
-	(void)state;
 	ioctl_mock_expect(&(struct ioctl_call){
 		.request = BTRFS_IOC_LOGICAL_INO_V2,
 		.answer = &answer,
@@ -324,11 +309,10 @@ static void expect_ino_paths(uint64_t inode, const struct container *answer, int
 	});
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct container container = two_paths();
 
-	(void)state;
 	for (uint32_t missed = 0; missed <= 1; missed++) {
 		char **names;
 		bool complete;
@@ -344,14 +328,13 @@ static void test_names(void **state)
 	}
 }
 
-static void test_names_errors(void **state)
+TEST_WITH(test_names_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const int errors[] = { EPERM, ENOENT, ENOTTY };
 	struct container broken = two_paths();
 	char **names = NULL;
 	bool complete;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_ino_paths(257, NULL, errors[i]);
 		assert_int_equal(backref_inode_names(MOCK_FD, 257, &names, &complete), -errors[i]);
@@ -380,7 +363,7 @@ static void expect_ino_lookup(uint64_t tree, uint64_t inode, const char *name, s
 	});
 }
 
-static void test_one_name(void **state)
+TEST_WITH(test_one_name, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const char *const answers[][2] = {
 		{ "file/", "file" },
@@ -388,7 +371,6 @@ static void test_one_name(void **state)
 		{ "no slash", "no slash" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
 		char **names;
 
@@ -400,13 +382,12 @@ static void test_one_name(void **state)
 	}
 }
 
-static void test_one_name_errors(void **state)
+TEST_WITH(test_one_name_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const int errors[] = { EPERM, ENOENT };
 	char endless[BTRFS_INO_LOOKUP_PATH_MAX];
 	char **names = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_ino_lookup(256, 257, "x", 1, errors[i]);
 		assert_int_equal(backref_inode_one_name(MOCK_FD, 256, 257, &names), -errors[i]);
@@ -419,33 +400,4 @@ static void test_one_name_errors(void **state)
 	expect_ino_lookup(256, 257, endless, sizeof(endless), 0);
 	assert_int_equal(backref_inode_one_name(MOCK_FD, 256, 257, &names), -EPROTO);
 	assert_null(names);
-}
-
-#define QUERY_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_check_refs),
-		cmocka_unit_test(test_check_refs_incomplete_triple),
-		cmocka_unit_test(test_check_refs_huge_count),
-		cmocka_unit_test(test_check_paths),
-		cmocka_unit_test(test_check_paths_position_out_of_range),
-		cmocka_unit_test(test_check_paths_none),
-		QUERY_TEST(test_query),
-		QUERY_TEST(test_query_interrupted),
-		QUERY_TEST(test_query_errors),
-		QUERY_TEST(test_query_grows),
-		QUERY_TEST(test_query_after_many),
-		QUERY_TEST(test_query_grows_to_the_largest_size_at_most),
-		QUERY_TEST(test_query_grows_from_more_than_half),
-		QUERY_TEST(test_query_stays_incomplete),
-		QUERY_TEST(test_query_count_beyond_the_buffer),
-		MOCKED_TEST(test_names),
-		MOCKED_TEST(test_names_errors),
-		MOCKED_TEST(test_one_name),
-		MOCKED_TEST(test_one_name_errors),
-	};
-
-	return cmocka_run_group_tests_name("backref", tests, NULL, NULL);
 }

@@ -31,9 +31,8 @@ static void expect_bin(size_t index, uint64_t position, uint64_t count, uint64_t
 	assert_int_equal(series_bin_mean(bin), (min + max) / 2);
 }
 
-static void test_few_samples(void **state)
+TEST_WITH(test_few_samples, setup, NULL)
 {
-	(void)state;
 	add(0, SERIES_BINS_MAX);
 	assert_int_equal(series.bin_count, SERIES_BINS_MAX);
 	assert_int_equal(binned_series_bin_size(&series), 1);
@@ -42,9 +41,8 @@ static void test_few_samples(void **state)
 		   SERIES_BINS_MAX - 1);
 }
 
-static void test_one_too_many(void **state)
+TEST_WITH(test_one_too_many, setup, NULL)
 {
-	(void)state;
 	add(0, SERIES_BINS_MAX + 1);
 	assert_int_equal(series.bin_count, SERIES_BINS_MAX / 2 + 1);
 	assert_int_equal(binned_series_bin_size(&series), 2);
@@ -58,12 +56,11 @@ static void test_one_too_many(void **state)
 		   SERIES_BINS_MAX + 1);
 }
 
-static void test_no_sample_is_lost(void **state)
+TEST_WITH(test_no_sample_is_lost, setup, NULL)
 {
 	const uint64_t count = 1000003;
 	uint64_t found = 0;
 
-	(void)state;
 	add(0, count);
 	assert_in_range(series.bin_count, SERIES_BINS_MAX / 2, SERIES_BINS_MAX);
 	for (size_t i = 0; i < series.bin_count; i++) {
@@ -80,32 +77,17 @@ static void test_no_sample_is_lost(void **state)
 }
 
 /* The longest of two may be either of them. */
-static void test_falling(void **state)
+TEST_WITH(test_falling, setup, NULL)
 {
-	(void)state;
 	for (uint64_t i = 0; i <= SERIES_BINS_MAX; i++)
 		binned_series_add(&series, i, SERIES_BINS_MAX - i);
 	assert_int_equal(series.bins[0].max, SERIES_BINS_MAX);
 	assert_int_equal(series.bins[0].min, SERIES_BINS_MAX - 1);
 }
 
-static void test_total_saturates(void **state)
+TEST_WITH(test_total_saturates, setup, NULL)
 {
-	(void)state;
 	for (uint64_t i = 0; i <= SERIES_BINS_MAX; i++)
 		binned_series_add(&series, i, UINT64_MAX);
 	assert_int_equal(series.bins[0].total, UINT64_MAX);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_few_samples, setup),
-		cmocka_unit_test_setup(test_one_too_many, setup),
-		cmocka_unit_test_setup(test_no_sample_is_lost, setup),
-		cmocka_unit_test_setup(test_falling, setup),
-		cmocka_unit_test_setup(test_total_saturates, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,28 +46,25 @@ static void assert_printed(struct block_map *map, const char *expected)
 	block_map_free(map);
 }
 
-static void test_nothing_added(void **state)
+TEST(test_nothing_added)
 {
-	(void)state;
 	assert_printed(new_map((struct byte_range){ 0, MIB(1) }, 8), "........\n" LEGEND);
 }
 
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
 	struct block_map *map = new_map((struct byte_range){ 0, 80 }, 8);
 
-	(void)state;
 	block_map_add(map, 1, (struct byte_range){ 0, 20 });
 	block_map_add(map, 2, (struct byte_range){ 30, 30 });
 	assert_printed(map, "xx.SSS..\n" LEGEND);
 }
 
 /* Of the last kind that is in a block, however little, each quarter is a shade. */
-static void test_shades(void **state)
+TEST(test_shades)
 {
 	struct block_map *map = new_map((struct byte_range){ 0, 160 }, 8);
 
-	(void)state;
 	block_map_add(map, 1, (struct byte_range){ 0, 1 });
 	block_map_add(map, 2, (struct byte_range){ 20, 1 });
 	block_map_add(map, 1, (struct byte_range){ 21, 19 });
@@ -82,11 +79,10 @@ static void test_shades(void **state)
 	assert_printed(map, "x1123SS.\n" LEGEND);
 }
 
-static void test_what_lies_outside_the_range(void **state)
+TEST(test_what_lies_outside_the_range)
 {
 	struct block_map *map = new_map((struct byte_range){ 100, 40 }, 4);
 
-	(void)state;
 	block_map_add(map, 2, (struct byte_range){ 0, 100 });
 	block_map_add(map, 2, (struct byte_range){ 140, 10 });
 	block_map_add(map, 2, (struct byte_range){ 200, UINT64_MAX });
@@ -95,40 +91,36 @@ static void test_what_lies_outside_the_range(void **state)
 	assert_printed(map, "x..S\n" LEGEND);
 }
 
-static void test_file_shorter_than_the_width(void **state)
+TEST(test_file_shorter_than_the_width)
 {
 	struct block_map *map = new_map((struct byte_range){ 0, 3 }, 80);
 
-	(void)state;
 	block_map_add(map, 1, (struct byte_range){ 1, 1 });
 	assert_printed(map, ".x.\n" LEGEND);
 }
 
-static void test_empty_file(void **state)
+TEST(test_empty_file)
 {
 	struct block_map *map = new_map((struct byte_range){ 0, 0 }, 80);
 
-	(void)state;
 	block_map_add(map, 1, (struct byte_range){ 0, 1 });
 	assert_printed(map, "\n" LEGEND);
 }
 
-static void test_largest_file(void **state)
+TEST(test_largest_file)
 {
 	struct block_map *map = new_map(WHOLE_FILE, 4);
 
-	(void)state;
 	block_map_add(map, 1, (struct byte_range){ 0, UINT64_MAX / 2 });
 	block_map_add(map, 2, (struct byte_range){ UINT64_MAX / 4 * 3 + 3, UINT64_MAX });
 	assert_printed(map, "xx.S\n" LEGEND);
 }
 
-static void test_colour(void **state)
+TEST(test_colour)
 {
 	struct block_map *map = new_map((struct byte_range){ 0, 40 }, 4);
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	block_map_add(map, 2, (struct byte_range){ 10, 20 });
 	text = printed(map, true);
 	assert_string_equal(text, "\033[0m.\033[31mSS\033[0m.\033[0m\n"
@@ -154,9 +146,8 @@ static char drawn(const unsigned char *bytes, size_t count)
 }
 
 /* Blocks need not be of the same size: block N begins at LENGTH * N / WIDTH. */
-static void test_against_a_byte_map(void **state)
+TEST(test_against_a_byte_map)
 {
-	(void)state;
 	srand(1);
 	for (size_t round = 0; round < 300; round++) {
 		unsigned char bytes[500] = { 0 };
@@ -190,11 +181,10 @@ static void test_against_a_byte_map(void **state)
 	}
 }
 
-static void test_height(void **state)
+TEST(test_height)
 {
 	struct block_map *map;
 
-	(void)state;
 	assert_int_equal(block_map_new(&map, kinds, ARRAY_SIZE(kinds),
 				       (struct byte_range){ 0, 100 }, 4, 3),
 			 0);
@@ -247,11 +237,10 @@ static void assert_maps(struct block_maps *maps, const char *expected)
 }
 
 /* Standard output is no terminal: 80 blocks a line. */
-static void test_one_scale(void **state)
+TEST(test_one_scale)
 {
 	struct block_maps *maps = new_maps(1);
 
-	(void)state;
 	add_file(maps, "small\n", 250, 1, 150, 1);
 	add_file(maps, "empty", 0, 1, 0, 1);
 	add_file(maps, "tiny", 1, 2, 0, 1);
@@ -267,11 +256,10 @@ static void test_one_scale(void **state)
 			  "'odd': 101\n..........x\n" LEGEND);
 }
 
-static void test_several_lines_on_one_scale(void **state)
+TEST(test_several_lines_on_one_scale)
 {
 	struct block_maps *maps = new_maps(2);
 
-	(void)state;
 	add_file(maps, "a", 1600, 0, 0, 2);
 	add_file(maps, "b", 30, 1, 10, 2);
 	assert_maps(
@@ -283,11 +271,10 @@ static void test_several_lines_on_one_scale(void **state)
 }
 
 /* A shade is that of the larger block, whatever the smaller ones of the file's own map have. */
-static void test_shades_on_one_scale(void **state)
+TEST(test_shades_on_one_scale)
 {
 	struct block_maps *maps = new_maps(1);
 
-	(void)state;
 	add_file(maps, "small", 160, 2, 155, 1);
 	add_file(maps, "large", 1600, 2, 1510, 1);
 	assert_maps(maps, "\nMaps: a block is 20\n'small': 160\n.......2\n'large': 1600\n"
@@ -295,11 +282,10 @@ static void test_shades_on_one_scale(void **state)
 			  "..........3SSSS\n" LEGEND);
 }
 
-static void test_no_or_little_maps(void **state)
+TEST(test_no_or_little_maps)
 {
 	struct block_maps *maps = new_maps(1);
 
-	(void)state;
 	assert_maps(maps, "");
 	maps = new_maps(1);
 	add_file(maps, "empty", 0, 1, 0, 1);
@@ -338,32 +324,8 @@ static void assert_report(bool several, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_maps_of_a_report(void **state)
+TEST(test_maps_of_a_report)
 {
-	(void)state;
 	assert_report(false, "xx\n" LEGEND "-\nx\n" LEGEND);
 	assert_report(true, "-\n\nMaps: a block is 1\n'first': 2\nxx\n'second': 1\nx\n" LEGEND);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_maps_of_a_report),
-		cmocka_unit_test(test_nothing_added),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_shades),
-		cmocka_unit_test(test_what_lies_outside_the_range),
-		cmocka_unit_test(test_file_shorter_than_the_width),
-		cmocka_unit_test(test_empty_file),
-		cmocka_unit_test(test_largest_file),
-		cmocka_unit_test(test_colour),
-		cmocka_unit_test(test_against_a_byte_map),
-		cmocka_unit_test(test_height),
-		cmocka_unit_test(test_one_scale),
-		cmocka_unit_test(test_several_lines_on_one_scale),
-		cmocka_unit_test(test_shades_on_one_scale),
-		cmocka_unit_test(test_no_or_little_maps),
-	};
-
-	return cmocka_run_group_tests_name("block-map", tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static enum native_match match(const char *text, size_t length, const char *word
 	return btrfs_progs_help_match(copy, length, word);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const struct {
 		const char *word;
@@ -55,26 +55,23 @@ static void test_names(void **state)
 		{ "inspect-internal", NATIVE_NONE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_int_equal(match(help, sizeof(help) - 1, cases[i].word), cases[i].expected);
 }
 
 /* The word itself wins, whatever comes after it. */
-static void test_word_before_longer_ones(void **state)
+TEST(test_word_before_longer_ones)
 {
 	static const char text[] = "    btrfs inspect-internal map [file]\n"
 				   "    btrfs inspect-internal map-swapfile <file>\n"
 				   "    btrfs inspect-internal other\n";
 
-	(void)state;
 	assert_int_equal(match(text, sizeof(text) - 1, "map"), NATIVE_EXACT);
 	assert_int_equal(match(text, sizeof(text) - 1, "map-"), NATIVE_PREFIX);
 }
 
-static void test_cut_anywhere(void **state)
+TEST(test_cut_anywhere)
 {
-	(void)state;
 	for (size_t length = 0; length < sizeof(help); length++) {
 		bool is_whole = length == sizeof(help) - 1;
 
@@ -83,25 +80,12 @@ static void test_cut_anywhere(void **state)
 	}
 }
 
-static void test_bytes_that_are_no_text(void **state)
+TEST(test_bytes_that_are_no_text)
 {
 	static const char text[] = "\0\xff\n    btrfs inspect-internal na\0me x\n"
 				   "    btrfs inspect-internal \xff\xfe y\n\n\n";
 
-	(void)state;
 	assert_int_equal(match(text, sizeof(text) - 1, "na"), NATIVE_PREFIX);
 	assert_int_equal(match(text, sizeof(text) - 1, "name"), NATIVE_NONE);
 	assert_int_equal(match(text, sizeof(text) - 1, "\xff\xfe"), NATIVE_EXACT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_word_before_longer_ones),
-		cmocka_unit_test(test_cut_anywhere),
-		cmocka_unit_test(test_bytes_that_are_no_text),
-	};
-
-	return cmocka_run_group_tests_name("btrfs-progs-help", tests, NULL, NULL);
 }

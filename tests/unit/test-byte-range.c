@@ -4,9 +4,8 @@
 #include "num/byte-range.h"
 #include "test.h"
 
-static void test_range_end(void **state)
+TEST(test_range_end)
 {
-	(void)state;
 	assert_int_equal(byte_range_end((struct byte_range){ 3, 4 }), 7);
 	assert_int_equal(byte_range_end(WHOLE_FILE), UINT64_MAX);
 	assert_int_equal(byte_range_end((struct byte_range){ 5, UINT64_MAX }), UINT64_MAX);
@@ -20,9 +19,8 @@ static void assert_cut(struct byte_range range, uint64_t size, uint64_t length)
 	assert_int_equal(cut.length, length);
 }
 
-static void test_range_ends_with_the_file(void **state)
+TEST(test_range_ends_with_the_file)
 {
-	(void)state;
 	assert_cut(WHOLE_FILE, 100, 100);
 	assert_cut(WHOLE_FILE, 0, 0);
 	assert_cut((struct byte_range){ 10, 20 }, 100, 20);
@@ -31,14 +29,4 @@ static void test_range_ends_with_the_file(void **state)
 	assert_cut((struct byte_range){ 100, 1 }, 100, 0);
 	assert_cut((struct byte_range){ UINT64_MAX, UINT64_MAX }, 100, 0);
 	assert_cut((struct byte_range){ 1, UINT64_MAX }, 100, 99);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_range_end),
-		cmocka_unit_test(test_range_ends_with_the_file),
-	};
-
-	return cmocka_run_group_tests_name("byte-range", tests, NULL, NULL);
 }

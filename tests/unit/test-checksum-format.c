@@ -31,12 +31,11 @@ static const struct info usual = {
 	.flags = 1,
 };
 
-static void test_format(void **state)
+TEST(test_format)
 {
 	struct checksum_format format;
 	struct info info = usual;
 
-	(void)state;
 	info.csum_size = 32;
 	assert_int_equal(checksum_format_parse(&info, sizeof(info), &format), 0);
 	assert_int_equal(format.sector_size, SECTOR);
@@ -48,7 +47,7 @@ static void test_format(void **state)
 	assert_int_equal(format.size, 4);
 }
 
-static void test_impossible_formats(void **state)
+TEST(test_impossible_formats)
 {
 	static const struct {
 		uint32_t node;
@@ -60,7 +59,6 @@ static void test_impossible_formats(void **state)
 	};
 	struct checksum_format format = { .size = 99 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct info info = usual;
 
@@ -74,7 +72,7 @@ static void test_impossible_formats(void **state)
 }
 
 /* The size of the checksum is asked for. */
-static void test_ask(void **state)
+TEST_WITH(test_ask, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct {
 		struct info info;
@@ -90,7 +88,6 @@ static void test_ask(void **state)
 	};
 	struct checksum_format format;
 
-	(void)state;
 	answer.info.csum_size = 8;
 	ioctl_mock_expect(&call);
 	assert_int_equal(checksum_format_of(MOCK_FD, &format), 0);
@@ -98,15 +95,4 @@ static void test_ask(void **state)
 	call.error = ENOTTY;
 	ioctl_mock_expect(&call);
 	assert_int_equal(checksum_format_of(MOCK_FD, &format), -ENOTTY);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format),
-		cmocka_unit_test(test_impossible_formats),
-		MOCKED_TEST(test_ask),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

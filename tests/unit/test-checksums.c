@@ -124,31 +124,28 @@ static void assert_none(uint64_t offset, uint64_t length)
 }
 
 /* One call tells that there are none, and of the neighbours too, however far they are. */
-static void test_no_checksums(void **state)
+TEST_WITH(test_no_checksums, setup, teardown)
 {
-	(void)state;
 	expect_items(MIB(100) - REACH, NULL, 0);
 	assert_none(MIB(100), MIB(128));
 	assert_none(MIB(300), MIB(128));
 	assert_none(MIB(100000), MIB(128));
 }
 
-static void test_first_item_on_disk(void **state)
+TEST_WITH(test_first_item_on_disk, setup, teardown)
 {
 	const struct tree_item item = item_at(0, 1);
 
-	(void)state;
 	expect_items(0, &item, 1);
 	assert_part(0, SECTOR, 0, SECTOR);
 }
 
 /* Every way in which an item can lie to a range. */
-static void test_overlaps(void **state)
+TEST_WITH(test_overlaps, setup, teardown)
 {
 	const struct tree_item item = item_at(MIB(50), 4);
 	const uint64_t start = MIB(50), end = MIB(50) + 4 * SECTOR;
 
-	(void)state;
 	expect_items(MIB(49) - REACH, &item, 1);
 	assert_none(MIB(49), MIB(1));
 	assert_part(MIB(49), MIB(1) + 1, start, 1);
@@ -161,18 +158,17 @@ static void test_overlaps(void **state)
 }
 
 /* Items that begin up to a node's worth of checksums before a range can reach it. */
-static void test_item_that_begins_before(void **state)
+TEST_WITH(test_item_that_begins_before, setup, teardown)
 {
 	const struct tree_item items[] = { item_at(MIB(100) - REACH + SECTOR, 4096) };
 	const struct batch_key key = key_from(MIB(100) - REACH);
 
-	(void)state;
 	expect_oversize_batch(&key, items);
 	assert_part(MIB(100), MIB(1), MIB(100), SECTOR);
 }
 
 /* Items that end before the range are stepped over. */
-static void test_items_before(void **state)
+TEST_WITH(test_items_before, setup, teardown)
 {
 	const struct tree_item items[] = {
 		item_at(MIB(90), 1),
@@ -181,21 +177,19 @@ static void test_items_before(void **state)
 		item_at(MIB(110), 1),
 	};
 
-	(void)state;
 	expect_items(MIB(100) - REACH, items, ARRAY_SIZE(items));
 	assert_none(MIB(100), MIB(10));
 	assert_part(MIB(110), MIB(1), MIB(110), SECTOR);
 }
 
 /* Where one item follows the other, each is a part of its own; large ones come one at a time. */
-static void test_parts(void **state)
+TEST_WITH(test_parts, setup, teardown)
 {
 	const struct tree_item first = item_at(MIB(64), 2048);
 	const struct tree_item second = item_at(MIB(72), 2048);
 	const struct batch_key from_start = key_from(MIB(64) - REACH);
 	const struct batch_key from_second = key_from(MIB(72));
 
-	(void)state;
 	expect_oversize_batch(&from_start, &first);
 	expect_oversize_batch(&from_second, &second);
 	expect_items(MIB(80), NULL, 0);
@@ -205,11 +199,10 @@ static void test_parts(void **state)
 }
 
 /* What lies before the last question is asked for again. */
-static void test_backwards(void **state)
+TEST_WITH(test_backwards, setup, teardown)
 {
 	const struct tree_item item = item_at(MIB(70), 1);
 
-	(void)state;
 	expect_items(MIB(100) - REACH, NULL, 0);
 	expect_items(MIB(64) - REACH, &item, 1);
 	assert_none(MIB(100), MIB(1));
@@ -218,12 +211,11 @@ static void test_backwards(void **state)
 }
 
 /* A jump does not read what lies between. */
-static void test_jump(void **state)
+TEST_WITH(test_jump, setup, teardown)
 {
 	const struct tree_item here = item_at(MIB(64), 1);
 	const struct tree_item there = item_at(MIB(1064), 1);
 
-	(void)state;
 	expect_items(MIB(64) - REACH, &here, 1);
 	expect_items(MIB(1064) - REACH, &there, 1);
 	assert_part(MIB(64), MIB(1), MIB(64), SECTOR);
@@ -239,11 +231,10 @@ static void assert_fails(int expected)
 	assert_int_equal(part.offset, 99);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	const struct batch_key key = key_from(MIB(100) - REACH);
 
-	(void)state;
 	expect_batch(&key, NULL, 0, EPERM);
 	assert_fails(-EPERM);
 	/* not remembered as none */
@@ -251,13 +242,12 @@ static void test_errors(void **state)
 	assert_fails(-EIO);
 }
 
-static void test_broken_items(void **state)
+TEST_WITH(test_broken_items, setup, teardown)
 {
 	const struct batch_key key = key_from(MIB(100) - REACH);
 	const struct tree_item too_long = item_at(MIB(100), 4097);
 	struct tree_item items[] = { item_at(MIB(100), 0), item_at(MIB(100), 2) };
 
-	(void)state;
 	items[1].size = 7;
 	for (size_t i = 0; i < ARRAY_SIZE(items); i++) {
 		expect_batch(&key, &items[i], 1, 0);
@@ -270,30 +260,13 @@ static void test_broken_items(void **state)
 	assert_fails(-EPROTO);
 }
 
-static void test_start_errors(void **state)
+TEST_WITH(test_start_errors, setup, teardown)
 {
 	struct info info = usual;
 
-	(void)state;
 	expect_info(&usual, ENOTTY);
 	assert_int_equal(checksum_search_start(search, MOCK_FD), -ENOTTY);
 	info.sectorsize = 0;
 	expect_info(&info, 0);
 	assert_int_equal(checksum_search_start(search, MOCK_FD), -EPROTO);
-}
-
-#define SEARCH_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SEARCH_TEST(test_no_checksums), SEARCH_TEST(test_first_item_on_disk),
-		SEARCH_TEST(test_overlaps),	SEARCH_TEST(test_item_that_begins_before),
-		SEARCH_TEST(test_items_before), SEARCH_TEST(test_parts),
-		SEARCH_TEST(test_backwards),	SEARCH_TEST(test_jump),
-		SEARCH_TEST(test_errors),	SEARCH_TEST(test_broken_items),
-		SEARCH_TEST(test_start_errors),
-	};
-
-	return cmocka_run_group_tests_name("checksums", tests, NULL, NULL);
 }

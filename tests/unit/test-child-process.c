@@ -36,9 +36,8 @@ static void assert_captured(const char *script, size_t size, const char *expecte
 	assert_memory_equal(buffer, expected, length);
 }
 
-static void test_capture(void **state)
+TEST(test_capture)
 {
-	(void)state;
 	assert_captured("echo text", 128, "text\n");
 	assert_captured("exit 3", 128, "");
 	assert_captured("echo noise >&2; printf x; kill -KILL $$", 128, "x");
@@ -48,18 +47,16 @@ static void test_capture(void **state)
 	assert_captured("cat; echo end", 128, "end\n");
 }
 
-static void test_capture_is_bounded(void **state)
+TEST(test_capture_is_bounded)
 {
-	(void)state;
 	assert_captured("printf 12345678", 8, "12345678");
 	assert_captured("printf 123456789", 8, "12345678");
 	assert_captured("exec yes", 8, "y\ny\ny\ny\n");
 	assert_captured("echo text", 0, "");
 }
 
-static void test_capture_with_sigchld_ignored(void **state)
+TEST(test_capture_with_sigchld_ignored)
 {
-	(void)state;
 	signal(SIGCHLD, SIG_IGN);
 	assert_captured("echo text", 128, "text\n");
 	signal(SIGCHLD, SIG_DFL);
@@ -83,12 +80,11 @@ static void set_alarms(suseconds_t period)
 	assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
 }
 
-static void test_interrupted(void **state)
+TEST(test_interrupted)
 {
 	char *const argv[] = { "sh", "-c", "sleep 0.1; exit 7", NULL };
 	int wait_status;
 
-	(void)state;
 	alarms = 0;
 	set_alarms(5000);
 	assert_captured("sleep 0.1; echo text; exec >&-; sleep 0.1", 128, "text\n");
@@ -99,12 +95,11 @@ static void test_interrupted(void **state)
 	assert_int_equal(WEXITSTATUS(wait_status), 7);
 }
 
-static void test_run(void **state)
+TEST(test_run)
 {
 	char *const argv[] = { "sh", "-c", "kill -TERM $$", NULL };
 	int wait_status;
 
-	(void)state;
 	assert_int_equal(child_run(SHELL, argv, &wait_status), 0);
 	assert_true(WIFSIGNALED(wait_status));
 	assert_int_equal(WTERMSIG(wait_status), SIGTERM);
@@ -127,9 +122,8 @@ static void assert_errors(const char *script, size_t size, const char *expected,
 	assert_int_equal(WEXITSTATUS(wait_status), exit_status);
 }
 
-static void test_run_errors(void **state)
+TEST(test_run_errors)
 {
-	(void)state;
 	assert_errors("cat && [ /dev/fd/1 -ef /dev/null ] && exit 5", 128, "", 5);
 	assert_errors("echo lost; printf one >&2; sleep 0.05; printf two >&2; exit 1", 128,
 		      "onetwo", 1);
@@ -160,9 +154,8 @@ static void assert_output(const char *script, size_t size, const char *output, c
 	free(said);
 }
 
-static void test_run_output(void **state)
+TEST(test_run_output)
 {
-	(void)state;
 	assert_output("cat && echo said >&2; printf one; sleep 0.05; printf two; exit 5", 128,
 		      "onetwo", "said\n", 5);
 	/* It goes on for as long as it can write. */
@@ -184,7 +177,7 @@ static int run_held(const char *script, int output)
 	return ret == 0 && WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
 }
 
-static void test_run_held(void **state)
+TEST(test_run_held)
 {
 	static const char script[] = "echo output; echo error >&2; exit 3";
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -197,7 +190,6 @@ static void test_run_held(void **state)
 		{ null, "error\n" },
 	};
 
-	(void)state;
 	assert_true(null >= 0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char *said;
@@ -215,9 +207,8 @@ static void test_run_held(void **state)
 }
 
 /* The program ends by itself after a signal. That of a terminal would come twice. */
-static void test_run_held_signals(void **state)
+TEST(test_run_held_signals)
 {
-	(void)state;
 	assert_int_equal(
 		run_held("trap 'exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.05; done",
 			 STDOUT_FILENO),
@@ -247,9 +238,8 @@ static bool runs_well(void)
 }
 
 /* A program without some of the standard files hands their descriptors to the pipes. */
-static void test_closed_files(void **state)
+TEST(test_closed_files)
 {
-	(void)state;
 	for (int closed = 0; closed < 8; closed++) {
 		int saved[3];
 		bool well;
@@ -293,7 +283,7 @@ static void assert_fails(const char *path, int expected)
 }
 
 /* None but the one that it is to have. */
-static void test_inherited(void **state)
+TEST(test_inherited)
 {
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -302,7 +292,6 @@ static void test_inherited(void **state)
 	int wait_status;
 	size_t length;
 
-	(void)state;
 	snprintf(script, sizeof(script), "[ -e /proc/self/fd/%d ] && [ ! -e /proc/self/fd/%d ]", fd,
 		 other);
 	assert_int_equal(child_run_errors(SHELL, argv, fd, -1, NULL, 0, &length, &wait_status), 0);
@@ -336,13 +325,12 @@ static void get_alarm(void)
 }
 
 /* A signal that comes to the child before it is the program is the program's. */
-static void test_no_handler_in_child(void **state)
+TEST(test_no_handler_in_child)
 {
 	const struct sigaction action = { .sa_handler = count_alarm };
 	char *const argv[] = { "sh", "-c", "exit 0", NULL };
 	int wait_status;
 
-	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	before_prctl = get_alarm;
 	assert_int_equal(child_run(SHELL, argv, &wait_status), 0);
@@ -392,13 +380,12 @@ static pid_t run_in_other(int *ret_fd, void (*prepare)(void))
 	return pid;
 }
 
-static void test_ends_with_parent(void **state)
+TEST(test_ends_with_parent)
 {
 	char buffer[2];
 	pid_t pid;
 	int fd;
 
-	(void)state;
 	pid = run_in_other(&fd, NULL);
 	assert_int_equal(read(fd, buffer, 1), 1);
 	assert_int_equal(kill(pid, SIGKILL), 0);
@@ -417,22 +404,20 @@ static void end_parent(void)
 }
 
 /* Before it asked to end with its parent, which it then does by itself. */
-static void test_parent_ended_before(void **state)
+TEST(test_parent_ended_before)
 {
 	char buffer[2];
 	pid_t pid;
 	int fd;
 
-	(void)state;
 	pid = run_in_other(&fd, end_parent);
 	assert_int_equal(wait_for_end(fd, buffer, sizeof(buffer)), 0);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	close(fd);
 }
 
-static void test_cannot_execute(void **state)
+TEST(test_cannot_execute)
 {
-	(void)state;
 	assert_fails("/nonexistent/program", -ENOENT);
 	assert_fails("/dev/null", -EACCES);
 	assert_fails("/", -EACCES);
@@ -440,11 +425,10 @@ static void test_cannot_execute(void **state)
 	assert_fails("sh", -ENOENT);
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
 	char *path = NULL;
 
-	(void)state;
 	assert_int_equal(setenv("PATH", "relative::/nonexistent:/bin:/usr/bin", 1), 0);
 	assert_int_equal(program_find("sh", &path), 0);
 	assert_string_equal(path, "/bin/sh");
@@ -456,28 +440,4 @@ static void test_find(void **state)
 	assert_int_equal(unsetenv("PATH"), 0);
 	assert_int_equal(program_find("sh", &path), -ENOENT);
 	assert_null(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_capture),
-		cmocka_unit_test(test_capture_is_bounded),
-		cmocka_unit_test(test_capture_with_sigchld_ignored),
-		cmocka_unit_test(test_interrupted),
-		cmocka_unit_test(test_run),
-		cmocka_unit_test(test_run_errors),
-		cmocka_unit_test(test_run_output),
-		cmocka_unit_test(test_run_held),
-		cmocka_unit_test(test_run_held_signals),
-		cmocka_unit_test(test_closed_files),
-		cmocka_unit_test(test_inherited),
-		cmocka_unit_test(test_no_handler_in_child),
-		cmocka_unit_test(test_ends_with_parent),
-		cmocka_unit_test(test_parent_ended_before),
-		cmocka_unit_test(test_cannot_execute),
-		cmocka_unit_test(test_find),
-	};
-
-	return cmocka_run_group_tests_name("child-process", tests, NULL, NULL);
 }

@@ -31,12 +31,11 @@ static struct tree_item make_chunk(uint64_t bytenr, uint64_t type, uint64_t devi
 	};
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
 	struct tree_item item = make_chunk(MIB(5), BTRFS_BLOCK_GROUP_DATA, 7);
 	struct chunk chunk;
 
-	(void)state;
 	assert_int_equal(chunk_parse(&item, &chunk), 0);
 	assert_int_equal(chunk.bytenr, MIB(5));
 	assert_int_equal(chunk.length, MIB(1));
@@ -44,25 +43,14 @@ static void test_parse(void **state)
 	assert_int_equal(chunk.device_id, 7);
 }
 
-static void test_broken_chunk(void **state)
+TEST(test_broken_chunk)
 {
 	struct tree_item item = make_chunk(MIB(5), BTRFS_BLOCK_GROUP_DATA, 7);
 	struct chunk chunk = { .length = 99 };
 
-	(void)state;
 	while (item.size--)
 		assert_int_equal(chunk_parse(&item, &chunk), -EPROTO);
 	item = make_chunk(UINT64_MAX - MIB(1) + 1, BTRFS_BLOCK_GROUP_DATA, 7);
 	assert_int_equal(chunk_parse(&item, &chunk), -EPROTO);
 	assert_int_equal(chunk.length, 99);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_broken_chunk),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,9 +73,8 @@ static void read_counters(void)
 	assert_int_equal(commit_counters_read(root, MOCK_FD, &counters), 0);
 }
 
-static void test_read(void **state)
+TEST_WITH(test_read, setup, teardown)
 {
-	(void)state;
 	write_stats("commits 3\nlast_commit_ms 4\nmax_commit_ms 5\ntotal_commit_ms 6\n");
 	expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 77, 0);
 	read_counters();
@@ -89,9 +88,8 @@ static void test_read(void **state)
 }
 
 /* Later kernels have one more; their order is no promise. */
-static void test_read_other_lines(void **state)
+TEST_WITH(test_read_other_lines, setup, teardown)
 {
-	(void)state;
 	write_stats("total_commit_ms 6\ncommits 3\ncur_commit_ms 9\nlast_commit_ms 4\n"
 		    "max_commit_ms 5\n");
 	expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 77, 0);
@@ -102,7 +100,7 @@ static void test_read_other_lines(void **state)
 }
 
 /* What cannot be understood is not known. */
-static void test_read_strange_stats(void **state)
+TEST_WITH(test_read_strange_stats, setup, teardown)
 {
 	static const char *const texts[] = {
 		"",
@@ -112,7 +110,6 @@ static void test_read_strange_stats(void **state)
 		"commits: 3\nlast_commit_ms 4\nmax_commit_ms 5\ntotal_commit_ms 6\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		write_stats(texts[i]);
 		expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 77, 0);
@@ -122,28 +119,25 @@ static void test_read_strange_stats(void **state)
 	}
 }
 
-static void test_read_on_old_kernels(void **state)
+TEST_WITH(test_read_on_old_kernels, setup, teardown)
 {
-	(void)state;
 	expect_info(0, 0, 0);
 	read_counters();
 	assert_false(counters.generation_known);
 	assert_false(counters.stats_known);
 }
 
-static void test_read_error(void **state)
+TEST_WITH(test_read_error, setup, teardown)
 {
 	const struct commit_counters untouched = counters;
 
-	(void)state;
 	expect_info(0, 0, ENOTTY);
 	assert_int_equal(commit_counters_read(root, MOCK_FD, &counters), -ENOTTY);
 	assert_memory_equal(&counters, &untouched, sizeof(untouched));
 }
 
-static void test_read_generation(void **state)
+TEST_WITH(test_read_generation, setup, teardown)
 {
-	(void)state;
 	counters = (struct commit_counters){ .stats_known = true, .commits = 3 };
 	expect_info(BTRFS_FS_INFO_FLAG_GENERATION, 78, 0);
 	assert_int_equal(commit_counters_read_generation(MOCK_FD, &counters), 0);
@@ -167,11 +161,10 @@ static void learn(struct generation_offset *offset, uint64_t generation, uint64_
 					});
 }
 
-static void test_generation_offset(void **state)
+TEST(test_generation_offset)
 {
 	struct generation_offset offset = { 0 };
 
-	(void)state;
 	learn(&offset, 9, 0, false);
 	assert_int_equal(offset.generations, 0);
 	/* the last commit is not counted yet */
@@ -208,19 +201,17 @@ static void expect_kind(struct fsync_evidence seen, enum fsync_kind kind)
 	assert_string_equal(fsync_kind_name(fsync_kind_of(&seen, &offset)), fsync_kind_name(kind));
 }
 
-static void test_log(void **state)
+TEST(test_log)
 {
-	(void)state;
 	expect_kind(evidence(107, 5, 107), FSYNC_LOG);
 	/* the one before is not counted yet */
 	expect_kind(evidence(107, 4, 107), FSYNC_LOG);
 }
 
-static void test_full(void **state)
+TEST(test_full)
 {
 	struct fsync_evidence seen = evidence(107, 6, 108);
 
-	(void)state;
 	expect_kind(seen, FSYNC_FULL);
 	/* so short that milliseconds do not tell */
 	seen.duration_ns = 900000;
@@ -236,11 +227,10 @@ static void test_full(void **state)
 	expect_kind(evidence(OFFSET, 1, OFFSET + 1), FSYNC_FULL);
 }
 
-static void test_uncertain(void **state)
+TEST(test_uncertain)
 {
 	struct fsync_evidence seen = evidence(107, 6, 108);
 
-	(void)state;
 	/* committed after the fsync, or counted after it, the one before or not */
 	expect_kind(evidence(107, 5, 108), FSYNC_UNCERTAIN);
 	expect_kind(evidence(107, 4, 108), FSYNC_UNCERTAIN);
@@ -254,12 +244,11 @@ static void test_uncertain(void **state)
 	expect_kind(evidence(107, 6, 106), FSYNC_UNCERTAIN);
 }
 
-static void test_without_stats(void **state)
+TEST(test_without_stats)
 {
 	struct fsync_evidence log = evidence(107, 0, 107), full = evidence(107, 6, 108);
 	const struct generation_offset unknown = { 0 };
 
-	(void)state;
 	assert_int_equal(fsync_kind_of(&full, &unknown), FSYNC_UNCERTAIN);
 	log.before.stats_known = log.after.stats_known = false;
 	assert_int_equal(fsync_kind_of(&log, &unknown), FSYNC_LOG);
@@ -267,11 +256,10 @@ static void test_without_stats(void **state)
 	expect_kind(full, FSYNC_UNCERTAIN);
 }
 
-static void test_without_generation(void **state)
+TEST(test_without_generation)
 {
 	struct fsync_evidence seen = evidence(0, 5, 0);
 
-	(void)state;
 	seen.before.generation_known = false;
 	expect_kind(seen, FSYNC_UNCERTAIN);
 	seen.before.generation_known = true;
@@ -279,7 +267,7 @@ static void test_without_generation(void **state)
 	expect_kind(seen, FSYNC_UNCERTAIN);
 }
 
-static void test_change(void **state)
+TEST(test_change)
 {
 	const struct commit_counters before = {
 		.stats_known = true,
@@ -289,7 +277,6 @@ static void test_change(void **state)
 	struct commit_counters after = { .stats_known = true, .commits = 7, .total_commit_ms = 73 };
 	struct commit_change change = commit_counters_change(&before, &after);
 
-	(void)state;
 	assert_true(change.known);
 	assert_int_equal(change.count, 2);
 	assert_int_equal(change.total_ns, 3 * NANOSECONDS_PER_MILLISECOND);
@@ -305,27 +292,4 @@ static void test_change(void **state)
 	after.stats_known = false;
 	assert_false(commit_counters_change(&before, &after).known);
 	assert_false(commit_counters_change(&after, &before).known);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_read),
-		TEST(test_read_other_lines),
-		TEST(test_read_strange_stats),
-		TEST(test_read_on_old_kernels),
-		TEST(test_read_error),
-		TEST(test_read_generation),
-		cmocka_unit_test(test_change),
-		cmocka_unit_test(test_generation_offset),
-		cmocka_unit_test(test_log),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_uncertain),
-		cmocka_unit_test(test_without_stats),
-		cmocka_unit_test(test_without_generation),
-	};
-
-	return cmocka_run_group_tests_name("commit-counters", tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static int parse(const char *text)
 	return counters_parse(text, strlen(text), &counters);
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
-	(void)state;
 	assert_int_equal(parse("first 0\nsecond_one 18446744073709551615\nx 007\n"), 0);
 	assert_int_equal(counters.count, 3);
 	assert_string_equal(counters.list[0].name, "first");
@@ -37,14 +36,13 @@ static void test_parse(void **state)
 	assert_int_equal(counters.list[2].value, 7);
 }
 
-static void test_parse_nothing(void **state)
+TEST(test_parse_nothing)
 {
-	(void)state;
 	assert_int_equal(parse(""), 0);
 	assert_int_equal(counters.count, 0);
 }
 
-static void test_parse_errors(void **state)
+TEST(test_parse_errors)
 {
 	static const char *const texts[] = {
 		"\n",
@@ -68,29 +66,26 @@ static void test_parse_errors(void **state)
 		"name 99999999999999999999999\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(parse(texts[i]), -EPROTO);
 	assert_int_equal(counters_parse("a\0b 1\n", 6, &counters), -EPROTO);
 	assert_int_equal(counters_parse("a 1\0\n", 5, &counters), -EPROTO);
 }
 
-static void test_parse_length_of_names(void **state)
+TEST(test_parse_length_of_names)
 {
 	char text[COUNTER_NAME_SIZE + 8];
 
-	(void)state;
 	for (int length = COUNTER_NAME_SIZE - 2; length <= COUNTER_NAME_SIZE + 1; length++) {
 		snprintf(text, sizeof(text), "%0*d 5\n", length, 0);
 		assert_int_equal(parse(text), length < COUNTER_NAME_SIZE ? 0 : -EPROTO);
 	}
 }
 
-static void test_parse_number_of_counters(void **state)
+TEST(test_parse_number_of_counters)
 {
 	char text[(COUNTERS_MAX + 1) * 4 + 1] = "";
 
-	(void)state;
 	for (size_t i = 0; i < COUNTERS_MAX; i++)
 		strcat(text, "c 1\n");
 	assert_int_equal(parse(text), 0);
@@ -100,9 +95,8 @@ static void test_parse_number_of_counters(void **state)
 }
 
 /* What follows the text is not looked at. */
-static void test_parse_stops_at_the_size(void **state)
+TEST(test_parse_stops_at_the_size)
 {
-	(void)state;
 	assert_int_equal(counters_parse("a 12\n3\n", 5, &counters), 0);
 	assert_int_equal(counters.list[0].value, 12);
 	assert_int_equal(counters_parse("a 12\n", 4, &counters), -EPROTO);
@@ -142,9 +136,8 @@ static void write_file(const char *text)
 	assert_int_equal(fclose(stream), 0);
 }
 
-static void test_read(void **state)
+TEST_WITH(test_read, make_root, remove_root)
 {
-	(void)state;
 	write_file("leaf_shortcuts 12\nwalks 3\n");
 	assert_int_equal(counters_read(root, fsid, &counters), 0);
 	assert_int_equal(counters.count, 2);
@@ -154,11 +147,10 @@ static void test_read(void **state)
 	assert_int_equal(counters.list[1].value, 3);
 }
 
-static void test_read_errors(void **state)
+TEST_WITH(test_read_errors, make_root, remove_root)
 {
 	static const uint8_t another[FSID_SIZE] = { 1 };
 
-	(void)state;
 	assert_int_equal(counters_read(root, fsid, &counters), -ENOENT);
 	write_file("broken");
 	assert_int_equal(counters_read(root, fsid, &counters), -EPROTO);
@@ -168,11 +160,10 @@ static void test_read_errors(void **state)
 	assert_int_equal(counters_read(root, fsid, &counters), -EISDIR);
 }
 
-static void test_read_another_file(void **state)
+TEST_WITH(test_read_another_file, make_root, remove_root)
 {
 	char other[sizeof(directory) + 16];
 
-	(void)state;
 	write_file("a 1\n");
 	snprintf(other, sizeof(other), "%s/commit_stats", directory);
 	assert_int_equal(counters_read_file(root, fsid, "commit_stats", &counters), -ENOENT);
@@ -182,12 +173,11 @@ static void test_read_another_file(void **state)
 	assert_int_equal(unlink(other), 0);
 }
 
-static void test_find(void **state)
+TEST(test_find)
 {
 	const struct counters list = { 2, { { "a", 5 }, { "ab", 9 } } };
 	uint64_t value = 77;
 
-	(void)state;
 	assert_int_equal(counters_find(&list, "b", &value), -ENOENT);
 	assert_int_equal(counters_find(&list, "", &value), -ENOENT);
 	assert_int_equal(value, 77);
@@ -195,7 +185,7 @@ static void test_find(void **state)
 	assert_int_equal(value, 9);
 }
 
-static void test_subtract(void **state)
+TEST(test_subtract)
 {
 	const struct counters before = { 3, { { "b", 5 }, { "gone", 9 }, { "a", 100 } } };
 	const struct counters after = {
@@ -204,7 +194,6 @@ static void test_subtract(void **state)
 	};
 	struct counters change;
 
-	(void)state;
 	counters_subtract(&after, &before, &change);
 	assert_int_equal(change.count, 4);
 	assert_string_equal(change.list[0].name, "a");
@@ -215,23 +204,4 @@ static void test_subtract(void **state)
 	assert_int_equal(change.list[2].value, 7);
 	assert_string_equal(change.list[3].name, "newer");
 	assert_int_equal(change.list[3].value, 8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_nothing),
-		cmocka_unit_test(test_parse_errors),
-		cmocka_unit_test(test_parse_length_of_names),
-		cmocka_unit_test(test_parse_number_of_counters),
-		cmocka_unit_test(test_parse_stops_at_the_size),
-		cmocka_unit_test_setup_teardown(test_read, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_read_errors, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_read_another_file, make_root, remove_root),
-		cmocka_unit_test(test_find),
-		cmocka_unit_test(test_subtract),
-	};
-
-	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
 }

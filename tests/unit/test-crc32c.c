@@ -7,11 +7,10 @@
 #include "test.h"
 
 /* RFC 3720, B.4, inverts before and after. */
-static void test_known_sums(void **state)
+TEST(test_known_sums)
 {
 	uint8_t bytes[32];
 
-	(void)state;
 	memset(bytes, 0, sizeof(bytes));
 	assert_int_equal(~crc32c(~0U, bytes, sizeof(bytes)), 0x8a9136aa);
 	memset(bytes, 0xff, sizeof(bytes));
@@ -35,11 +34,10 @@ static uint32_t slow_crc(uint32_t crc, const uint8_t *bytes, size_t size)
 	return crc;
 }
 
-static void test_every_length_and_alignment(void **state)
+TEST(test_every_length_and_alignment)
 {
 	uint8_t bytes[80];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = 37 * i + 11;
 	for (size_t start = 0; start < 9; start++) {
@@ -50,14 +48,4 @@ static void test_every_length_and_alignment(void **state)
 			assert_int_equal(crc32c_portable(size, bytes + start, size), expected);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_sums),
-		cmocka_unit_test(test_every_length_and_alignment),
-	};
-
-	return cmocka_run_group_tests_name("crc32c", tests, NULL, NULL);
 }

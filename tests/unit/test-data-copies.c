@@ -46,7 +46,7 @@ static void assert_copies(const struct btrfs_ioctl_space_info *spaces, size_t co
 	assert_int_equal(copies, expected);
 }
 
-static void test_profiles(void **state)
+TEST_WITH(test_profiles, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const struct {
 		uint64_t profile;
@@ -63,7 +63,6 @@ static void test_profiles(void **state)
 		{ BTRFS_BLOCK_GROUP_RAID6, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(profiles); i++) {
 		const struct btrfs_ioctl_space_info spaces[] = {
 			{ BTRFS_BLOCK_GROUP_METADATA | BTRFS_BLOCK_GROUP_RAID1C4, MIB(1), 1 },
@@ -74,7 +73,7 @@ static void test_profiles(void **state)
 	}
 }
 
-static void test_several_profiles(void **state)
+TEST_WITH(test_several_profiles, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_ioctl_space_info spaces[] = {
 		{ DATA, MIB(1), 1 },
@@ -82,7 +81,6 @@ static void test_several_profiles(void **state)
 		{ DATA | BTRFS_BLOCK_GROUP_RAID0, MIB(1), 1 },
 	};
 
-	(void)state;
 	assert_copies(spaces, 3, 0);
 	/* as many copies by another profile */
 	spaces[1].flags = DATA | BTRFS_BLOCK_GROUP_RAID0;
@@ -93,26 +91,14 @@ static void test_several_profiles(void **state)
 	assert_copies(spaces, 0, 0);
 }
 
-static void test_failures(void **state)
+TEST_WITH(test_failures, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const struct btrfs_ioctl_space_info space = { DATA, MIB(1), 1 };
 	unsigned int copies = 99;
 
-	(void)state;
 	expect_spaces(&space, 1, SPACES_MAX + 1, 0);
 	assert_int_equal(data_copies_of(MOCK_FD, &copies), -EPROTO);
 	expect_spaces(&space, 1, 1, ENOTTY);
 	assert_int_equal(data_copies_of(MOCK_FD, &copies), -ENOTTY);
 	assert_int_equal(copies, 99);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOCKED_TEST(test_profiles),
-		MOCKED_TEST(test_several_profiles),
-		MOCKED_TEST(test_failures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static void refuse(const char *text)
 	assert_int_equal(found, 1);
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void)state;
 	expect("0", 1, 0, "");
 	expect("007 8", 5, 7, " 8");
 	expect("12x", 3, 12, "x");
@@ -39,7 +38,7 @@ static void test_numbers(void **state)
 	expect("1234", 2, 12, "34");
 }
 
-static void test_no_numbers(void **state)
+TEST(test_no_numbers)
 {
 	static const char *const texts[] = {
 		"",
@@ -52,18 +51,16 @@ static void test_no_numbers(void **state)
 		"99999999999999999999999",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		refuse(texts[i]);
 }
 
-static void test_write(void **state)
+TEST(test_write)
 {
 	static const uint64_t numbers[] = {
 		0, 1, 9, 10, 99, 100, 1234567890, UINT64_MAX - 5, UINT64_MAX,
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		char text[DECIMAL_TEXT_SIZE], expected[32];
 		size_t length = decimal_write(text, numbers[i]);
@@ -72,15 +69,4 @@ static void test_write(void **state)
 		assert_string_equal(text, expected);
 		assert_int_equal(length, strlen(expected));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_no_numbers),
-		cmocka_unit_test(test_write),
-	};
-
-	return cmocka_run_group_tests_name("decimal", tests, NULL, NULL);
 }

@@ -29,12 +29,11 @@ static rlim_t hard_limit(void)
 	return limit.rlim_max;
 }
 
-static void test_raised_and_restored(void **state)
+TEST(test_raised_and_restored)
 {
 	struct descriptor_limit limit;
 	rlim_t hard = hard_limit();
 
-	(void)state;
 	assert_true(hard > 20);
 	set_limit(20);
 	limit = descriptor_limit_raise();
@@ -44,22 +43,11 @@ static void test_raised_and_restored(void **state)
 	assert_true(hard_limit() == hard);
 }
 
-static void test_unchanged(void **state)
+TEST(test_unchanged)
 {
 	struct descriptor_limit limit = { .former = { 10, 10 } };
 
-	(void)state;
 	set_limit(20);
 	descriptor_limit_restore(&limit);
 	assert_int_equal(soft_limit(), 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_raised_and_restored),
-		cmocka_unit_test(test_unchanged),
-	};
-
-	return cmocka_run_group_tests_name("descriptor-limit", tests, NULL, NULL);
 }

@@ -12,14 +12,13 @@
 #include "path/descriptor-place.h"
 #include "test.h"
 
-static void test_renamed(void **state)
+TEST(test_renamed)
 {
 	char name[] = "/tmp/test-descriptor-place-XXXXXX", renamed[50];
 	int fd = mkstemp(name);
 	struct descriptor_place place;
 	struct stat status;
 
-	(void)state;
 	assert_true(fd >= 0);
 	snprintf(renamed, sizeof(renamed), "%s.renamed", name);
 	assert_int_equal(rename(name, renamed), 0);
@@ -33,33 +32,20 @@ static void test_renamed(void **state)
 }
 
 /* As of a directory outside the mount by which it was opened. */
-static void test_unknown_path(void **state)
+TEST(test_unknown_path)
 {
 	int fd = open("/", O_PATH);
 	struct descriptor_place place;
 
-	(void)state;
 	assert_int_equal(descriptor_place_of(fd, &place), 0);
 	assert_null(place.path);
 	close(fd);
 }
 
-static void test_error(void **state)
+TEST(test_error)
 {
 	struct descriptor_place place = { .inode = 77 };
 
-	(void)state;
 	assert_int_equal(descriptor_place_of(-1, &place), -EBADF);
 	assert_int_equal(place.inode, 77);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_renamed),
-		cmocka_unit_test(test_unknown_path),
-		cmocka_unit_test(test_error),
-	};
-
-	return cmocka_run_group_tests_name("descriptor-place", tests, NULL, NULL);
 }

@@ -21,11 +21,10 @@ static int parse(const char *text, struct device_stats *ret_stats)
 	return device_stats_parse(text, strlen(text), ret_stats);
 }
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
 	struct device_stats stats;
 
-	(void)state;
 	assert_int_equal(parse(REAL, &stats), 0);
 	assert_int_equal(stats.reads, 1042451);
 	assert_int_equal(stats.read_bytes, 14965936ULL * 512);
@@ -39,7 +38,7 @@ static void test_parse(void **state)
 	assert_int_equal(stats.in_flight, 9);
 }
 
-static void test_parse_errors(void **state)
+TEST(test_parse_errors)
 {
 	static const char *const texts[] = {
 		"",
@@ -54,7 +53,6 @@ static void test_parse_errors(void **state)
 	};
 	struct device_stats stats = { .reads = 99 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		assert_int_equal(parse(texts[i], &stats), -EPROTO);
 		assert_int_equal(stats.reads, 99);
@@ -103,11 +101,10 @@ static void make_device(const char *name, const char *text)
 	fclose(file);
 }
 
-static void test_several_devices(void **state)
+TEST_WITH(test_several_devices, make_root, remove_root)
 {
 	struct device_stats stats = { .reads = 99 };
 
-	(void)state;
 	assert_int_equal(device_stats_read(root, fsid, &stats), -ENOENT);
 	make_directory(FSID_TEXT);
 	make_directory(FSID_TEXT "/devices");
@@ -126,29 +123,16 @@ static void test_several_devices(void **state)
 	assert_int_equal(stats.reads, 11);
 }
 
-static void test_subtract(void **state)
+TEST(test_subtract)
 {
 	const struct device_stats before = { 10, 1000, 5, 7, 1, 2 };
 	const struct device_stats after = { 15, 3000, 6, 3, 4, 2 };
 	struct device_stats change = device_stats_subtract(&after, &before);
 
-	(void)state;
 	assert_int_equal(change.reads, 5);
 	assert_int_equal(change.read_bytes, 2000);
 	assert_int_equal(change.read_ns, 1);
 	assert_int_equal(change.busy_ns, 0);
 	assert_int_equal(change.in_flight, 4);
 	assert_int_equal(change.device_count, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_errors),
-		cmocka_unit_test_setup_teardown(test_several_devices, make_root, remove_root),
-		cmocka_unit_test(test_subtract),
-	};
-
-	return cmocka_run_group_tests_name("device-stats", tests, NULL, NULL);
 }

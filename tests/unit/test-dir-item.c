@@ -53,11 +53,10 @@ static int find(const char *name, uint64_t *ret_inode)
 	return dir_item_find(item, item_size, name, strlen(name), ret_inode);
 }
 
-static void test_entries(void **state)
+TEST_WITH(test_entries, setup, teardown)
 {
 	uint64_t inode = 99;
 
-	(void)state;
 	assert_int_equal(find("one", &inode), 0);
 	add_entry("one", BTRFS_INODE_ITEM_KEY, 257, 0);
 	add_entry("more", BTRFS_INODE_ITEM_KEY, 258, 7);
@@ -72,11 +71,10 @@ static void test_entries(void **state)
 	assert_int_equal(inode, UINT64_C(1) << 40);
 }
 
-static void test_broken(void **state)
+TEST_WITH(test_broken, setup, teardown)
 {
 	uint64_t inode = 99;
 
-	(void)state;
 	add_entry("one", BTRFS_INODE_ITEM_KEY, 257, 0);
 	for (size_t size = 1; size < item_size; size++)
 		assert_int_equal(dir_item_find(item, size, "one", 3, &inode), -EPROTO);
@@ -98,13 +96,12 @@ static int lookup(uint64_t *ret_inode)
 	return dir_item_lookup(batch, MOCK_FD, 300, 256, "log", 3, ret_inode);
 }
 
-static void test_lookup(void **state)
+TEST_WITH(test_lookup, setup, teardown)
 {
 	const struct batch_key key = key_of_log();
 	struct tree_item answer = { 256, BTRFS_DIR_ITEM_KEY, LOG_HASH, 9, item, 0 };
 	uint64_t inode = 99;
 
-	(void)state;
 	add_entry("log", BTRFS_INODE_ITEM_KEY, 257, 0);
 	answer.size = item_size;
 	expect_batch(&key, NULL, 0, 0);
@@ -119,15 +116,4 @@ static void test_lookup(void **state)
 	expect_batch(&key, &answer, 1, 0);
 	assert_int_equal(lookup(&inode), 1);
 	assert_int_equal(inode, 257);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_entries, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_broken, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lookup, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("dir-item", tests, NULL, NULL);
 }

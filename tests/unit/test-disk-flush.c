@@ -43,9 +43,8 @@ static int new_error(void)
 	return ret;
 }
 
-static void test_devices(void **state)
+TEST_WITH(test_devices, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	/* the first one was removed */
 	expect_fs_info(2, 1);
 	expect_device(1, "", ENODEV);
@@ -65,9 +64,8 @@ static void test_devices(void **state)
 	assert_int_equal(new_error(), -EPERM);
 }
 
-static void test_contradictions(void **state)
+TEST_WITH(test_contradictions, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_fs_info(UINT64_MAX, 1);
 	assert_int_equal(new_error(), -E2BIG);
 	expect_fs_info(1, 1);
@@ -77,7 +75,7 @@ static void test_contradictions(void **state)
 	assert_int_equal(new_error(), -ENODEV);
 }
 
-static void test_parts(void **state)
+TEST(test_parts)
 {
 	const struct fsync_kind_sums sums[FSYNC_KINDS] = {
 		[FSYNC_LOG] = { .count = 10, .total_ns = 1000 },
@@ -86,7 +84,6 @@ static void test_parts(void **state)
 	};
 	struct fsync_parts parts;
 
-	(void)state;
 	parts = fsync_parts_of(sums, 50);
 	assert_int_equal(parts.disk_ns, 500 + 100 + 30);
 	assert_int_equal(parts.log_ns, 500);
@@ -95,15 +92,4 @@ static void test_parts(void **state)
 	parts = fsync_parts_of(sums, UINT64_MAX);
 	assert_int_equal(parts.disk_ns, 1730);
 	assert_int_equal(parts.log_ns + parts.commit_ns, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOCKED_TEST(test_devices),
-		MOCKED_TEST(test_contradictions),
-		cmocka_unit_test(test_parts),
-	};
-
-	return cmocka_run_group_tests_name("disk-flush", tests, NULL, NULL);
 }

@@ -72,37 +72,23 @@ static int drop(char fails, int with_error)
 }
 
 /* What is dirty would stay in memory: it is written back first. */
-static void test_order(void **state)
+TEST(test_order)
 {
-	(void)state;
 	assert_int_equal(drop(0, 0), 0);
 	assert_string_equal(calls, "oswc");
 }
 
 /* Nobody waits for a sync that is of no use. */
-static void test_without_privilege(void **state)
+TEST(test_without_privilege)
 {
-	(void)state;
 	assert_int_equal(drop('o', EACCES), -EACCES);
 	assert_string_equal(calls, "o");
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-	(void)state;
 	assert_int_equal(drop('s', EIO), -EIO);
 	assert_string_equal(calls, "osc");
 	assert_int_equal(drop('w', EPERM), -EPERM);
 	assert_string_equal(calls, "oswc");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_without_privilege),
-		cmocka_unit_test(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("drop-caches", tests, NULL, NULL);
 }

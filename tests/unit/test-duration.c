@@ -7,7 +7,7 @@
 
 #define SECOND NANOSECONDS_PER_SECOND
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
 	static const struct {
 		uint64_t nanoseconds;
@@ -40,19 +40,9 @@ static void test_durations(void **state)
 		{ UINT64_MAX, "213504d" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char text[UNITS_TEXT_SIZE];
 
 		assert_string_equal(format_duration(text, cases[i].nanoseconds), cases[i].text);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,48 +32,32 @@ static void assert_flags(uint32_t flags, const char *text_expected, const char *
 	assert_string_equal(array + strlen("\"flags\": "), json_expected);
 }
 
-static void test_none(void **state)
+TEST(test_none)
 {
-	(void)state;
 	assert_flags(0, "-", "[]\n}\n");
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_flags(FIEMAP_EXTENT_LAST, "last", "[\n    \"last\"\n  ]\n}\n");
 	assert_flags(FIEMAP_EXTENT_SHARED | FIEMAP_EXTENT_ENCODED, "shared,encoded",
 		     "[\n    \"shared\",\n    \"encoded\"\n  ]\n}\n");
 }
 
 /* Flags of later kernels, alone and with others. */
-static void test_without_a_name(void **state)
+TEST(test_without_a_name)
 {
-	(void)state;
 	assert_flags(0x80000000, "0x80000000", "[\n    \"0x80000000\"\n  ]\n}\n");
 	assert_flags(FIEMAP_EXTENT_LAST | 0x40000000, "last,0x40000000",
 		     "[\n    \"last\",\n    \"0x40000000\"\n  ]\n}\n");
 }
 
 /* All of them fit into the text. */
-static void test_all(void **state)
+TEST(test_all)
 {
 	char text[EXTENT_FLAGS_TEXT_SIZE];
 
-	(void)state;
 	assert_true(strlen(format_extent_flags(text, UINT32_MAX)) < sizeof(text));
 	assert_non_null(strstr(text, "shared,"));
 	assert_non_null(strstr(text, ",last,0x"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_without_a_name),
-		cmocka_unit_test(test_all),
-	};
-
-	return cmocka_run_group_tests_name("extent-flags", tests, NULL, NULL);
 }

@@ -79,12 +79,11 @@ static bool is_ours(const struct bytes *bytes)
 	return extent_item_belongs_to(&item, &own);
 }
 
-static void test_sole_reference(void **state)
+TEST(test_sole_reference)
 {
 	struct bytes bytes = item_with(3, BTRFS_EXTENT_FLAG_DATA);
 	struct extent_item item;
 
-	(void)state;
 	add_data_ref(&bytes, 5, 257, KIB(64), 3);
 	assert_int_equal(extent_item_parse(bytes.data, bytes.size, &item), 0);
 	assert_int_equal(item.ref_count, 3);
@@ -95,7 +94,7 @@ static void test_sole_reference(void **state)
 }
 
 /* Each part of the reference counts. */
-static void test_sole_reference_of_another(void **state)
+TEST(test_sole_reference_of_another)
 {
 	static const struct {
 		uint64_t root;
@@ -110,7 +109,6 @@ static void test_sole_reference_of_another(void **state)
 		{ 5, 257, KIB(64), 2 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct bytes bytes = item_with(i == 3 ? 3 : 1, BTRFS_EXTENT_FLAG_DATA);
 
@@ -121,27 +119,25 @@ static void test_sole_reference_of_another(void **state)
 }
 
 /* The start of the extent may lie before that of the file. */
-static void test_negative_offset(void **state)
+TEST(test_negative_offset)
 {
 	struct bytes bytes = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	const struct extent_ref ref = { .inode = 257, .offset = -KIB(8), .root = 5 };
 	struct extent_item item;
 
-	(void)state;
 	add_data_ref(&bytes, 5, 257, -KIB(8), 1);
 	assert_int_equal(extent_item_parse(bytes.data, bytes.size, &item), 0);
 	assert_true(extent_item_belongs_to(&item, &ref));
 }
 
 /* The kernel looks no further than at one inline reference to data. */
-static void test_other_items_count_as_shared(void **state)
+TEST(test_other_items_count_as_shared)
 {
 	struct bytes none = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	struct bytes two = item_with(2, BTRFS_EXTENT_FLAG_DATA);
 	struct bytes by_block = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	struct bytes cut = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 
-	(void)state;
 	add_data_ref(&two, 5, 257, KIB(64), 1);
 	add_data_ref(&two, 5, 258, KIB(64), 1);
 	add_number_ref(&by_block, BTRFS_SHARED_DATA_REF_KEY, MIB(30), 1);
@@ -154,12 +150,11 @@ static void test_other_items_count_as_shared(void **state)
 }
 
 /* With simple quotas the item begins with who pays. */
-static void test_owner_of_simple_quotas(void **state)
+TEST(test_owner_of_simple_quotas)
 {
 	struct bytes ours = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	struct bytes alone = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 
-	(void)state;
 	add_number_ref(&ours, OWNER_REF_KEY, 300, 0);
 	add_number_ref(&alone, OWNER_REF_KEY, 300, 0);
 	assert_false(is_ours(&alone));
@@ -169,12 +164,11 @@ static void test_owner_of_simple_quotas(void **state)
 	assert_false(is_ours(&ours));
 }
 
-static void test_no_item_of_data(void **state)
+TEST(test_no_item_of_data)
 {
 	struct bytes block = item_with(1, BTRFS_EXTENT_FLAG_TREE_BLOCK);
 	struct extent_item item = { .ref_count = 99 };
 
-	(void)state;
 	add_data_ref(&block, 5, 257, KIB(64), 1);
 	assert_int_equal(extent_item_parse(block.data, block.size, &item), -EPROTO);
 	block = item_with(1, BTRFS_EXTENT_FLAG_DATA);
@@ -195,14 +189,13 @@ static void assert_next_ref(const struct extent_item *item, size_t *position, ui
 }
 
 /* Those by a tree block name no file; what is unknown or cut ends the list. */
-static void test_inline_references(void **state)
+TEST(test_inline_references)
 {
 	struct bytes bytes = item_with(6, BTRFS_EXTENT_FLAG_DATA);
 	struct extent_ref ref = { .inode = 99 };
 	struct extent_item item;
 	size_t position = 0;
 
-	(void)state;
 	add_number_ref(&bytes, OWNER_REF_KEY, 300, 0);
 	add_data_ref(&bytes, 5, 257, KIB(64), 1);
 	add_number_ref(&bytes, BTRFS_SHARED_DATA_REF_KEY, MIB(30), 1);
@@ -294,11 +287,10 @@ static void assert_missing(uint64_t mib)
 }
 
 /* Neighbours come together, and more of them each time. */
-static void test_neighbours(void **state)
+TEST_WITH(test_neighbours, setup, teardown)
 {
 	static const uint64_t found[] = { 1, 2, 3, 4, 6, 8, 9 };
 
-	(void)state;
 	expect_lookup(1, 1, found, 1);
 	expect_lookup(2, 2, found + 1, 2);
 	expect_lookup(4, 4, found + 3, 4);
@@ -313,11 +305,10 @@ static void test_neighbours(void **state)
 }
 
 /* There is no way back in an answer, so what was stepped over is asked for again. */
-static void test_what_was_stepped_over(void **state)
+TEST_WITH(test_what_was_stepped_over, setup, teardown)
 {
 	static const uint64_t found[] = { 1, 2, 3 };
 
-	(void)state;
 	expect_lookup(1, 1, found, 3);
 	expect_lookup(2, 1, found + 1, 1);
 	assert_found(1);
@@ -326,11 +317,10 @@ static void test_what_was_stepped_over(void **state)
 }
 
 /* What was passed is asked for again, and nothing that lies far away comes with it. */
-static void test_backwards_and_far(void **state)
+TEST_WITH(test_backwards_and_far, setup, teardown)
 {
 	static const uint64_t found[] = { 1, 2, 3, 1000 };
 
-	(void)state;
 	expect_lookup(2, 1, found + 1, 1);
 	expect_lookup(3, 2, found + 2, 2);
 	expect_lookup(1, 1, found, 1);
@@ -341,7 +331,7 @@ static void test_backwards_and_far(void **state)
 	assert_found(1000);
 }
 
-static void test_an_item_newer_than_its_leaf(void **state)
+TEST_WITH(test_an_item_newer_than_its_leaf, setup, teardown)
 {
 	struct bytes bytes = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	const struct tree_item item = { MIB(1),	   BTRFS_EXTENT_ITEM_KEY, MIB(1), 6, bytes.data,
@@ -355,13 +345,12 @@ static void test_an_item_newer_than_its_leaf(void **state)
 	};
 	struct extent_item found;
 
-	(void)state;
 	expect_batch(&key, &item, 1, 0);
 	assert_int_equal(extent_lookup_find(lookup, MIB(1), &found), -EPROTO);
 }
 
 /* Other items of the same and of other extents lie between. */
-static void test_other_items(void **state)
+TEST_WITH(test_other_items, setup, teardown)
 {
 	struct bytes bytes = item_with(1, BTRFS_EXTENT_FLAG_DATA);
 	const struct tree_item items[] = {
@@ -379,18 +368,16 @@ static void test_other_items(void **state)
 	};
 	struct extent_item item;
 
-	(void)state;
 	expect_batch(&key, items, ARRAY_SIZE(items), 0);
 	assert_int_equal(extent_lookup_find(lookup, MIB(1), &item), 1);
 	assert_missing(2);
 	assert_int_equal(extent_lookup_find(lookup, MIB(3), &item), 1);
 }
 
-static void test_start_forgets(void **state)
+TEST_WITH(test_start_forgets, setup, teardown)
 {
 	static const uint64_t found[] = { 1, 2 };
 
-	(void)state;
 	expect_lookup(1, 1, found, 2);
 	expect_lookup(2, 1, found + 1, 1);
 	assert_found(1);
@@ -398,7 +385,7 @@ static void test_start_forgets(void **state)
 	assert_found(2);
 }
 
-static void test_lookup_errors(void **state)
+TEST_WITH(test_lookup_errors, setup, teardown)
 {
 	const struct batch_key key = {
 		BTRFS_EXTENT_TREE_OBJECTID,
@@ -411,7 +398,6 @@ static void test_lookup_errors(void **state)
 	const struct tree_item large = { MIB(1), BTRFS_EXTENT_ITEM_KEY, MIB(1), 0, NULL, 2 * ROOM };
 	struct extent_item item = { .ref_count = 99 };
 
-	(void)state;
 	expect_batch(&key, NULL, 0, EPERM);
 	assert_int_equal(extent_lookup_find(lookup, MIB(1), &item), -EPERM);
 	expect_batch(&key, &cut, 1, 0);
@@ -420,28 +406,4 @@ static void test_lookup_errors(void **state)
 	expect_oversize_batch(&key, &large);
 	assert_int_equal(extent_lookup_find(lookup, MIB(1), &item), -EPROTO);
 	assert_int_equal(item.ref_count, 99);
-}
-
-#define LOOKUP_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_inline_references),
-		cmocka_unit_test(test_sole_reference),
-		cmocka_unit_test(test_sole_reference_of_another),
-		cmocka_unit_test(test_negative_offset),
-		cmocka_unit_test(test_other_items_count_as_shared),
-		cmocka_unit_test(test_owner_of_simple_quotas),
-		cmocka_unit_test(test_no_item_of_data),
-		LOOKUP_TEST(test_neighbours),
-		LOOKUP_TEST(test_what_was_stepped_over),
-		LOOKUP_TEST(test_backwards_and_far),
-		LOOKUP_TEST(test_other_items),
-		LOOKUP_TEST(test_an_item_newer_than_its_leaf),
-		LOOKUP_TEST(test_start_forgets),
-		LOOKUP_TEST(test_lookup_errors),
-	};
-
-	return cmocka_run_group_tests_name("extent-item", tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static void assert_at(uint64_t offset, uint64_t end, enum extent_kind kind, uint
 	assert_int_equal(found_end, kind_end);
 }
 
-static void test_kind_of(void **state)
+TEST_WITH(test_kind_of, setup, teardown)
 {
 	static const struct {
 		uint32_t flags;
@@ -63,7 +63,6 @@ static void test_kind_of(void **state)
 		{ DELALLOC | UNWRITTEN, EXTENT_KIND_DELALLOC, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct mapped_extent extent = { .flags = cases[i].flags };
 
@@ -73,15 +72,14 @@ static void test_kind_of(void **state)
 	assert_false(extent_kind_is_data(EXTENT_KIND_HOLE));
 }
 
-static void test_no_extents(void **state)
+TEST_WITH(test_no_extents, setup, teardown)
 {
-	(void)state;
 	start(NULL, 0);
 	assert_at(0, 100, EXTENT_KIND_HOLE, 100);
 	assert_at(100, 200, EXTENT_KIND_HOLE, 200);
 }
 
-static void test_kinds_and_gaps(void **state)
+TEST_WITH(test_kinds_and_gaps, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		EXTENT(10, 10, 0),
@@ -90,7 +88,6 @@ static void test_kinds_and_gaps(void **state)
 		EXTENT(50, 10, INLINE | LAST),
 	};
 
-	(void)state;
 	start(extents, ARRAY_SIZE(extents));
 	assert_at(0, 100, EXTENT_KIND_HOLE, 10);
 	assert_at(10, 100, EXTENT_KIND_REGULAR, 20);
@@ -102,14 +99,13 @@ static void test_kinds_and_gaps(void **state)
 }
 
 /* What lseek told ends where it likes, also in the middle of an extent. */
-static void test_ends_within_extents(void **state)
+TEST_WITH(test_ends_within_extents, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		EXTENT(0, 100, 0),
 		EXTENT(200, 100, LAST),
 	};
 
-	(void)state;
 	start(extents, ARRAY_SIZE(extents));
 	assert_at(0, 30, EXTENT_KIND_REGULAR, 30);
 	assert_at(30, 40, EXTENT_KIND_REGULAR, 40);
@@ -126,7 +122,7 @@ static void test_ends_within_extents(void **state)
 	assert_at(100, 200, EXTENT_KIND_HOLE, 200);
 }
 
-static void test_extents_of_a_kind_are_joined(void **state)
+TEST_WITH(test_extents_of_a_kind_are_joined, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		EXTENT(0, 10, FIEMAP_EXTENT_ENCODED),
@@ -137,7 +133,6 @@ static void test_extents_of_a_kind_are_joined(void **state)
 		EXTENT(40, 10, UNWRITTEN | LAST),
 	};
 
-	(void)state;
 	start(extents, ARRAY_SIZE(extents));
 	assert_at(0, 100, EXTENT_KIND_REGULAR, 30);
 	assert_at(30, 100, EXTENT_KIND_HOLE, 31);
@@ -149,7 +144,7 @@ static void test_extents_of_a_kind_are_joined(void **state)
 	assert_at(15, 25, EXTENT_KIND_REGULAR, 25);
 }
 
-static void test_extents_that_are_skipped(void **state)
+TEST_WITH(test_extents_that_are_skipped, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		EXTENT(0, 10, 0),
@@ -157,18 +152,16 @@ static void test_extents_that_are_skipped(void **state)
 		EXTENT(20, 10, DELALLOC | LAST),
 	};
 
-	(void)state;
 	start(extents, ARRAY_SIZE(extents));
 	assert_at(25, 100, EXTENT_KIND_DELALLOC, 30);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = { EXTENT(0, 10, 0) };
 	enum extent_kind kind = EXTENT_KIND_PREALLOC;
 	uint64_t end = 77;
 
-	(void)state;
 	expect_fiemap(0, FIEMAP_MAX_OFFSET, 0, FIEMAP_ROOM, NULL, 0, EOPNOTSUPP);
 	assert_int_equal(kind_walk_start(&walk, iter, MOCK_FD, WHOLE_FILE), -EOPNOTSUPP);
 
@@ -180,21 +173,4 @@ static void test_errors(void **state)
 		assert_int_equal(kind, EXTENT_KIND_PREALLOC);
 		assert_int_equal(end, 77);
 	}
-}
-
-#define KIND_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		KIND_TEST(test_kind_of),
-		KIND_TEST(test_no_extents),
-		KIND_TEST(test_kinds_and_gaps),
-		KIND_TEST(test_ends_within_extents),
-		KIND_TEST(test_extents_of_a_kind_are_joined),
-		KIND_TEST(test_extents_that_are_skipped),
-		KIND_TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("extent-kind", tests, NULL, NULL);
 }

@@ -92,16 +92,15 @@ static void assert_owners(const struct extent_owner *expected, size_t expected_c
 	}
 }
 
-static void test_no_extents(void **state)
+TEST_WITH(test_no_extents, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(resolve(), 0);
 	assert_owners(NULL, 0);
 	assert_int_equal(disagreement_count, 0);
 }
 
 /* Owners by falling bytes, those with the same number of bytes by subvolume and inode. */
-static void test_several_extents(void **state)
+TEST_WITH(test_several_extents, setup, teardown)
 {
 	static const struct extent_ref first[] = {
 		SELF(0),
@@ -117,7 +116,6 @@ static void test_several_extents(void **state)
 		{ 256, 301, 1, KIB(4) },
 	};
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(8), true);
 	add(MIB(3), KIB(4), false);
@@ -131,7 +129,7 @@ static void test_several_extents(void **state)
 }
 
 /* The mock's table has one call for each, so a second one fails the test. */
-static void test_each_extent_is_asked_for_once(void **state)
+TEST_WITH(test_each_extent_is_asked_for_once, setup, teardown)
 {
 	static const struct extent_ref refs[] = {
 		SELF(0),
@@ -141,7 +139,6 @@ static void test_each_extent_is_asked_for_once(void **state)
 	};
 	static const struct extent_owner expected[] = { { 256, 301, 2, KIB(24) } };
 
-	(void)state;
 	/* apart from each other, and in falling order */
 	add(MIB(2), KIB(4), false);
 	add(MIB(1), KIB(4), true);
@@ -157,7 +154,7 @@ static void test_each_extent_is_asked_for_once(void **state)
 }
 
 /* The first owner of all has nobody before it to be compared with. */
-static void test_several_references_of_the_first_owner(void **state)
+TEST_WITH(test_several_references_of_the_first_owner, setup, teardown)
 {
 	static const struct extent_ref refs[] = {
 		{ 200, KIB(4), 256 },
@@ -166,19 +163,17 @@ static void test_several_references_of_the_first_owner(void **state)
 	};
 	static const struct extent_owner expected[] = { { 256, 200, 1, KIB(4) } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	expect_refs(MIB(1), refs, ARRAY_SIZE(refs));
 	assert_int_equal(resolve(), 0);
 	assert_owners(expected, 1);
 }
 
-static void test_same_inode_number_in_another_subvolume(void **state)
+TEST_WITH(test_same_inode_number_in_another_subvolume, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), { INODE, 0, 257 } };
 	static const struct extent_owner expected[] = { { 257, INODE, 1, KIB(4) } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	expect_refs(MIB(1), refs, 2);
 	assert_int_equal(resolve(), 0);
@@ -186,12 +181,11 @@ static void test_same_inode_number_in_another_subvolume(void **state)
 }
 
 /* A file that holds an extent twice and marks it as shared shares it with itself. */
-static void test_shared_with_itself(void **state)
+TEST_WITH(test_shared_with_itself, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), SELF(MIB(1)) };
 	static const struct extent_owner expected[] = { { SUBVOLID, INODE, 1, KIB(8) } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(1), KIB(4), true);
 	expect_refs(MIB(1), refs, 2);
@@ -201,11 +195,10 @@ static void test_shared_with_itself(void **state)
 }
 
 /* An overwrite in the middle leaves two references to an extent that nobody shares. */
-static void test_two_own_references_without_the_flag(void **state)
+TEST_WITH(test_two_own_references_without_the_flag, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), SELF(KIB(8)) };
 
-	(void)state;
 	add(MIB(1), KIB(4), false);
 	add(MIB(1), KIB(4), false);
 	expect_refs(MIB(1), refs, 2);
@@ -214,11 +207,10 @@ static void test_two_own_references_without_the_flag(void **state)
 	assert_int_equal(disagreement_count, 0);
 }
 
-static void test_flagged_without_other_owners(void **state)
+TEST_WITH(test_flagged_without_other_owners, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0) };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	expect_refs(MIB(1), refs, 1);
 	assert_int_equal(resolve(), 0);
@@ -229,7 +221,7 @@ static void test_flagged_without_other_owners(void **state)
 	assert_int_equal(disagreements[0].other_owner_count, 0);
 }
 
-static void test_other_owners_without_the_flag(void **state)
+TEST_WITH(test_other_owners_without_the_flag, setup, teardown)
 {
 	static const struct extent_ref refs[] = {
 		SELF(0),
@@ -242,7 +234,6 @@ static void test_other_owners_without_the_flag(void **state)
 		{ 256, 302, 1, KIB(4) },
 	};
 
-	(void)state;
 	add(MIB(1), KIB(4), false);
 	expect_refs(MIB(1), refs, 4);
 	assert_int_equal(resolve(), 0);
@@ -254,11 +245,10 @@ static void test_other_owners_without_the_flag(void **state)
 }
 
 /* The file has written to them meanwhile, or they were moved. */
-static void test_no_reference_of_the_file(void **state)
+TEST_WITH(test_no_reference_of_the_file, setup, teardown)
 {
 	static const struct extent_ref refs[] = { { 301, 0, 256 } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(4), false);
 	add(MIB(3), KIB(4), false);
@@ -271,7 +261,7 @@ static void test_no_reference_of_the_file(void **state)
 }
 
 /* A relocation's copy is no owner, and may be why FIEMAP flags an extent. */
-static void test_copy_of_a_relocation(void **state)
+TEST_WITH(test_copy_of_a_relocation, setup, teardown)
 {
 	static const struct extent_ref copy[] = { SELF(0), { 258, 0, RELOCATION } };
 	static const struct extent_ref shared[] = { SELF(0),
@@ -279,7 +269,6 @@ static void test_copy_of_a_relocation(void **state)
 						    { 258, 0, RELOCATION } };
 	static const struct extent_owner expected[] = { { 256, 301, 1, KIB(8) } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(8), true);
 	expect_refs(MIB(1), copy, ARRAY_SIZE(copy));
@@ -290,11 +279,10 @@ static void test_copy_of_a_relocation(void **state)
 	assert_int_equal(disagreement_count, 0);
 }
 
-static void test_no_doubt(void **state)
+TEST_WITH(test_no_doubt, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), { 301, 0, 256 } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(4), false);
 	expect_refs(MIB(1), refs, 2);
@@ -304,11 +292,10 @@ static void test_no_doubt(void **state)
 }
 
 /* The flag of the other ones can have come and gone with a copy. */
-static void test_doubtful_flags(void **state)
+TEST_WITH(test_doubtful_flags, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), SELF(KIB(8)) };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(4), true);
 	add(MIB(3), KIB(4), false);
@@ -319,12 +306,11 @@ static void test_doubtful_flags(void **state)
 	assert_int_equal(extent_owners_doubtful_count(owners), 2);
 }
 
-static void test_extent_that_is_gone(void **state)
+TEST_WITH(test_extent_that_is_gone, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), { 301, 0, 256 } };
 	static const struct extent_owner expected[] = { { 256, 301, 1, KIB(8) } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(8), true);
 	expect_logical_ino(MIB(1), FIRST_SIZE, NULL, 0, 0, 0, ENOENT);
@@ -334,7 +320,7 @@ static void test_extent_that_is_gone(void **state)
 	assert_int_equal(disagreement_count, 0);
 }
 
-static void test_errors_end_it(void **state)
+TEST_WITH(test_errors_end_it, setup, teardown)
 {
 	static const int errors[] = { EPERM, ENOTTY, EIO };
 
@@ -348,11 +334,10 @@ static void test_errors_end_it(void **state)
 	}
 }
 
-static void test_incomplete_list(void **state)
+TEST_WITH(test_incomplete_list, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), { 301, 0, 256 } };
 
-	(void)state;
 	add(MIB(1), KIB(4), true);
 	add(MIB(2), KIB(4), true);
 	expect_logical_ino(MIB(1), FIRST_SIZE, refs, 2, UINT32_MAX, 1, 0);
@@ -362,11 +347,10 @@ static void test_incomplete_list(void **state)
 	assert_int_equal(extent_owners_incomplete_count(owners), 1);
 }
 
-static void test_progress(void **state)
+TEST_WITH(test_progress, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0) };
 
-	(void)state;
 	for (size_t i = 0; i < 600; i++) {
 		add(MIB(1) + KIB(8) * i, KIB(4), false);
 		expect_refs(MIB(1) + KIB(8) * i, refs, 1);
@@ -375,12 +359,11 @@ static void test_progress(void **state)
 	assert_in_range(last_progress, 300, 600);
 }
 
-static void test_bytes_stop_at_the_largest_number(void **state)
+TEST_WITH(test_bytes_stop_at_the_largest_number, setup, teardown)
 {
 	static const struct extent_ref refs[] = { SELF(0), { 301, 0, 256 } };
 	static const struct extent_owner expected[] = { { 256, 301, 2, UINT64_MAX } };
 
-	(void)state;
 	add(MIB(1), UINT64_MAX, true);
 	add(MIB(1), UINT64_MAX, true);
 	add(MIB(2), UINT64_MAX, true);
@@ -388,32 +371,4 @@ static void test_bytes_stop_at_the_largest_number(void **state)
 	expect_refs(MIB(2), refs, 2);
 	assert_int_equal(resolve(), 0);
 	assert_owners(expected, 1);
-}
-
-#define OWNERS_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		OWNERS_TEST(test_no_extents),
-		OWNERS_TEST(test_several_extents),
-		OWNERS_TEST(test_each_extent_is_asked_for_once),
-		OWNERS_TEST(test_several_references_of_the_first_owner),
-		OWNERS_TEST(test_same_inode_number_in_another_subvolume),
-		OWNERS_TEST(test_shared_with_itself),
-		OWNERS_TEST(test_two_own_references_without_the_flag),
-		OWNERS_TEST(test_flagged_without_other_owners),
-		OWNERS_TEST(test_other_owners_without_the_flag),
-		OWNERS_TEST(test_no_reference_of_the_file),
-		OWNERS_TEST(test_copy_of_a_relocation),
-		OWNERS_TEST(test_no_doubt),
-		OWNERS_TEST(test_doubtful_flags),
-		OWNERS_TEST(test_extent_that_is_gone),
-		OWNERS_TEST(test_errors_end_it),
-		OWNERS_TEST(test_incomplete_list),
-		OWNERS_TEST(test_progress),
-		OWNERS_TEST(test_bytes_stop_at_the_largest_number),
-	};
-
-	return cmocka_run_group_tests_name("extent-owners", tests, NULL, NULL);
 }

@@ -80,9 +80,8 @@ static const struct feature_probe twofold = {
 	.improved_below = 200,
 };
 
-static void test_percent(void **state)
+TEST(test_percent)
 {
-	(void)state;
 	assert_int_equal(feature_cost_percent(&(struct feature_cost){ 150, 100 }), 150);
 	assert_int_equal(feature_cost_percent(&(struct feature_cost){ 0, 100 }), 0);
 	assert_int_equal(feature_cost_percent(&(struct feature_cost){ 1, 3 }), 33);
@@ -91,7 +90,7 @@ static void test_percent(void **state)
 			 100);
 }
 
-static void test_judge(void **state)
+TEST(test_judge)
 {
 	static const struct {
 		uint64_t cost;
@@ -101,7 +100,6 @@ static void test_judge(void **state)
 		{ 400, FEATURE_UNKNOWN }, { 401, FEATURE_ABSENT },  { UINT32_MAX, FEATURE_ABSENT },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct feature_cost cost = { cases[i].cost, 100 };
 
@@ -131,9 +129,8 @@ static void expect_measured(uint64_t cost, uint64_t improvement, enum feature_st
 }
 
 /* Where the feature is not seen, nothing can be improved. */
-static void test_improved(void **state)
+TEST(test_improved)
 {
-	(void)state;
 	expect_measured(100, 199, FEATURE_IMPROVED, 1);
 	expect_measured(199, 0, FEATURE_IMPROVED, 1);
 	expect_measured(100, 200, FEATURE_PRESENT, 1);
@@ -142,22 +139,20 @@ static void test_improved(void **state)
 	expect_measured(401, 100, FEATURE_ABSENT, 0);
 }
 
-static void test_improvement_is_not_known(void **state)
+TEST(test_improvement_is_not_known)
 {
 	const struct feature_costs none = { { 100, 100 }, { 0, 0 } };
 	const struct feature_costs of_what_is_absent = { { 401, 100 }, { 100, 100 } };
 
-	(void)state;
 	assert_int_equal(feature_costs_judge(&twofold, &none), FEATURE_PRESENT);
 	assert_int_equal(feature_costs_judge(&twofold, &of_what_is_absent), FEATURE_ABSENT);
 }
 
-static void test_improvement_fails(void **state)
+TEST(test_improvement_fails)
 {
 	struct feature_costs costs = { { 1, 2 }, { 3, 4 } };
 	struct probe_failure failure;
 
-	(void)state;
 	kernel.feature = (struct feature_cost){ 100, 100 };
 	kernel.error = -ENOSPC;
 	assert_int_equal(feature_measure(&twofold, -1, NULL, &costs, &failure), -ENOSPC);
@@ -167,9 +162,8 @@ static void test_improvement_fails(void **state)
 }
 
 /* Between the two verdicts there is room for what is unclear. */
-static void test_probes(void **state)
+TEST(test_probes)
 {
-	(void)state;
 	for (size_t i = 0; i < FEATURE_COUNT; i++) {
 		assert_non_null(feature_probes[i].what);
 		assert_true(!feature_probes[i].run == feature_probe_needs_root(&feature_probes[i]));
@@ -180,18 +174,4 @@ static void test_probes(void **state)
 		/* an image is for one comparison */
 		assert_true(!feature_probes[i].run_improved || feature_probes[i].run);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_percent),
-		cmocka_unit_test(test_judge),
-		cmocka_unit_test(test_improved),
-		cmocka_unit_test(test_improvement_is_not_known),
-		cmocka_unit_test(test_improvement_fails),
-		cmocka_unit_test(test_probes),
-	};
-
-	return cmocka_run_group_tests_name("feature-measure", tests, NULL, NULL);
 }

@@ -67,9 +67,8 @@ static void expect_all(enum feature_state state, enum feature_evidence evidence)
 		expect(i, state, evidence);
 }
 
-static void test_release(void **state)
+TEST(test_release)
 {
-	(void)state;
 	feature_status_of_release("6.1.0-37-amd64", statuses);
 	expect(FEATURE_FIEMAP_LEAF, FEATURE_ABSENT, FEATURE_BY_RELEASE);
 	expect(FEATURE_SEND_READA, FEATURE_PRESENT, FEATURE_BY_RELEASE);
@@ -84,18 +83,16 @@ static void test_release(void **state)
 	expect_all(FEATURE_UNKNOWN, FEATURE_BY_NOTHING);
 }
 
-static void test_nothing_to_read(void **state)
+TEST_WITH(test_nothing_to_read, make_root, remove_root)
 {
-	(void)state;
 	feature_status_read(root, "6.18.0", statuses);
 	expect_all(FEATURE_PRESENT, FEATURE_BY_RELEASE);
 	feature_status_read(root, "?", statuses);
 	expect_all(FEATURE_UNKNOWN, FEATURE_BY_NOTHING);
 }
 
-static void test_symbols(void **state)
+TEST_WITH(test_symbols, make_root, remove_root)
 {
-	(void)state;
 	write_file("/proc/kallsyms", "0000000000000000 T csum_exist_in_range\t[btrfs]\n"
 				     "0000000000000000 T btrfs_csum_exists_in_range\t[btrfs]\n"
 				     "an odd line\n"
@@ -118,9 +115,8 @@ static void expect_improved_by_symbol(const char *symbols)
 }
 
 /* Of several symbols the one of the improvement counts, in any order. */
-static void test_symbol_of_an_improvement(void **state)
+TEST_WITH(test_symbol_of_an_improvement, make_root, remove_root)
 {
-	(void)state;
 	expect_improved_by_symbol("0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n");
 	expect_improved_by_symbol("0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n"
 				  "0000000000000000 t fiemap_find_delalloc\t[btrfs]\n");
@@ -128,9 +124,8 @@ static void test_symbol_of_an_improvement(void **state)
 				  "0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n");
 }
 
-static void test_list_is_better_than_the_rest(void **state)
+TEST_WITH(test_list_is_better_than_the_rest, make_root, remove_root)
 {
-	(void)state;
 	write_file("/proc/kallsyms", "0000000000000000 T btrfs_csum_exists_in_range\n");
 	write_file("/sys/fs/btrfs/features/fastpath", "fiemap-leaf log-dir\n");
 	feature_status_read(root, "6.18.0", statuses);
@@ -141,9 +136,8 @@ static void test_list_is_better_than_the_rest(void **state)
 	expect(FEATURE_NOCOW_CSUM, FEATURE_ABSENT, FEATURE_BY_LIST);
 }
 
-static void test_improved_in_the_list(void **state)
+TEST_WITH(test_improved_in_the_list, make_root, remove_root)
 {
-	(void)state;
 	write_file("/sys/fs/btrfs/features/fastpath",
 		   "fiemap-leaf seek-cache log-dir fiemap-leaf:improved log-dir:improved\n");
 	feature_status_read(root, "6.12.0", statuses);
@@ -153,9 +147,8 @@ static void test_improved_in_the_list(void **state)
 	expect(FEATURE_NOCOW_CSUM, FEATURE_ABSENT, FEATURE_BY_LIST);
 }
 
-static void test_empty_list(void **state)
+TEST_WITH(test_empty_list, make_root, remove_root)
 {
-	(void)state;
 	write_file("/sys/fs/btrfs/features/fastpath", "\n");
 	feature_status_read(root, "6.18.0", statuses);
 	expect_all(FEATURE_ABSENT, FEATURE_BY_LIST);
@@ -164,16 +157,15 @@ static void test_empty_list(void **state)
 	expect_all(FEATURE_ABSENT, FEATURE_BY_LIST);
 }
 
-static void test_unreadable_files(void **state)
+TEST_WITH(test_unreadable_files, make_root, remove_root)
 {
-	(void)state;
 	write_file("/proc/kallsyms/file", "");
 	write_file("/sys/fs/btrfs/features/fastpath/file", "");
 	feature_status_read(root, "6.18.0", statuses);
 	expect_all(FEATURE_PRESENT, FEATURE_BY_RELEASE);
 }
 
-static void test_measured(void **state)
+TEST(test_measured)
 {
 	struct feature_status status = { FEATURE_ABSENT, FEATURE_BY_RELEASE, NULL };
 
@@ -209,7 +201,7 @@ static void expect_contradiction(enum feature_state told, enum feature_state mea
 }
 
 /* What is improved is present, too, so one of the two does not contradict the other. */
-static void test_measured_improved(void **state)
+TEST(test_measured_improved)
 {
 	struct feature_status status = { FEATURE_PRESENT, FEATURE_BY_RELEASE, NULL };
 
@@ -223,24 +215,4 @@ static void test_measured_improved(void **state)
 	expect_contradiction(FEATURE_IMPROVED, FEATURE_ABSENT, true);
 	expect_contradiction(FEATURE_PRESENT, FEATURE_IMPROVED, false);
 	expect_contradiction(FEATURE_ABSENT, FEATURE_IMPROVED, true);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_release),
-		cmocka_unit_test(test_measured),
-		cmocka_unit_test(test_measured_improved),
-		cmocka_unit_test_setup_teardown(test_nothing_to_read, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_symbols, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_symbol_of_an_improvement, make_root,
-						remove_root),
-		cmocka_unit_test_setup_teardown(test_list_is_better_than_the_rest, make_root,
-						remove_root),
-		cmocka_unit_test_setup_teardown(test_improved_in_the_list, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_empty_list, make_root, remove_root),
-		cmocka_unit_test_setup_teardown(test_unreadable_files, make_root, remove_root),
-	};
-
-	return cmocka_run_group_tests_name("feature-status", tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static const struct feature_symbol *parse_symbol(const char *line)
 	return feature_symbol_parse(copy, strlen(line));
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
-	(void)state;
 	assert_int_equal(FEATURE_COUNT, 5);
 	assert_string_equal(features[FEATURE_FIEMAP_LEAF].name, "fiemap-leaf");
 	assert_int_equal(features[FEATURE_SEND_READA].since.version, 5);
@@ -58,9 +57,8 @@ static void test_table(void **state)
 	}
 }
 
-static void test_states(void **state)
+TEST(test_states)
 {
-	(void)state;
 	assert_string_equal(feature_state_name(FEATURE_UNKNOWN), "unknown");
 	assert_string_equal(feature_state_name(FEATURE_ABSENT), "absent");
 	assert_string_equal(feature_state_name(FEATURE_PRESENT), "present");
@@ -71,7 +69,7 @@ static void test_states(void **state)
 	assert_true(feature_state_is_present(FEATURE_IMPROVED));
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
 	static const struct {
 		const char *text;
@@ -98,21 +96,19 @@ static void test_list(void **state)
 		  "--p--" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		expect_list(cases[i].text, strlen(cases[i].text), cases[i].expected);
 }
 
-static void test_list_stops_at_the_size(void **state)
+TEST(test_list_stops_at_the_size)
 {
-	(void)state;
 	expect_list("log-dir seek-cache", 17, "--p--");
 	expect_list("log-dir log-dir:improved", 23, "--p--");
 	expect_list("log-dir\0seek-cache", 18, "-----");
 	expect_list("\0 seek-cache", 12, "-p---");
 }
 
-static void test_symbol(void **state)
+TEST(test_symbol)
 {
 	static const struct {
 		const char *line;
@@ -153,7 +149,7 @@ static void test_symbol(void **state)
 	}
 }
 
-static void test_symbol_of_an_improvement(void **state)
+TEST(test_symbol_of_an_improvement)
 {
 	const struct feature_symbol *symbol =
 		parse_symbol("0000000000000000 T btrfs_cut_range_after_states\t[btrfs]\n");
@@ -164,15 +160,4 @@ static void test_symbol_of_an_improvement(void **state)
 	assert_int_equal(symbol->state, FEATURE_IMPROVED);
 	assert_string_equal(symbol->name, "btrfs_cut_range_after_states");
 	assert_null(parse_symbol("0000000000000000 T btrfs_cut_range\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),  cmocka_unit_test(test_states),
-		cmocka_unit_test(test_list),   cmocka_unit_test(test_list_stops_at_the_size),
-		cmocka_unit_test(test_symbol), cmocka_unit_test(test_symbol_of_an_improvement),
-	};
-
-	return cmocka_run_group_tests_name("feature", tests, NULL, NULL);
 }

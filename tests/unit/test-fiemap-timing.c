@@ -90,11 +90,10 @@ static void assert_timing(uint64_t map_ns, uint64_t shared_check_ns)
 	assert_int_equal(next_time, time_count);
 }
 
-static void test_once(void **state)
+TEST_WITH(test_once, setup, teardown)
 {
 	uint64_t ns;
 
-	(void)state;
 	expect_look(100);
 	expect_fiemap(range.offset, range.length, 0, FIEMAP_ROOM, file, 2, 0);
 	expect_look(2 * NANOSECONDS_PER_SECOND + 5);
@@ -103,13 +102,12 @@ static void test_once(void **state)
 }
 
 /* The medians of five rounds, each way on its own. */
-static void test_medians(void **state)
+TEST_WITH(test_medians, setup, teardown)
 {
 	static const uint64_t rounds[][2] = {
 		{ 900, 1200 }, { 100, 5000 }, { 300, 1000 }, { 200, 1100 }, { 400, 90 },
 	};
 
-	(void)state;
 	expect_look(0);
 	for (size_t i = 0; i < ARRAY_SIZE(rounds); i++) {
 		expect_round(rounds[i][0], rounds[i][1]);
@@ -120,9 +118,8 @@ static void test_medians(void **state)
 	assert_timing(300, 1100 - 300);
 }
 
-static void test_shared_check_never_costs_less_than_nothing(void **state)
+TEST_WITH(test_shared_check_never_costs_less_than_nothing, setup, teardown)
 {
-	(void)state;
 	expect_look(0);
 	for (size_t i = 0; i < 5; i++) {
 		expect_round(1000, 900);
@@ -133,21 +130,19 @@ static void test_shared_check_never_costs_less_than_nothing(void **state)
 }
 
 /* One round of a large file may take minutes. */
-static void test_slow_file_is_measured_once(void **state)
+TEST_WITH(test_slow_file_is_measured_once, setup, teardown)
 {
-	(void)state;
 	expect_look(0);
 	expect_round(NANOSECONDS_PER_SECOND, 5 * NANOSECONDS_PER_SECOND);
 	expect_look(0);
 	assert_timing(NANOSECONDS_PER_SECOND, 4 * NANOSECONDS_PER_SECOND);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	struct fiemap_timing timing = { .map_ns = 99 };
 	uint64_t ns = 99;
 
-	(void)state;
 	expect_look(0);
 	expect_fiemap(range.offset, range.length, 0, FIEMAP_ROOM, NULL, 0, EIO);
 	assert_int_equal(fiemap_timing_once(iter, MOCK_FD, range, &ns), -EIO);
@@ -166,19 +161,4 @@ static void test_errors(void **state)
 	expect_fiemap(range.offset, range.length, 0, FIEMAP_ROOM, NULL, UINT32_MAX, 0);
 	assert_int_equal(fiemap_timing_measure(iter, MOCK_FD, range, &timing), -EPROTO);
 	assert_int_equal(timing.map_ns, 99);
-}
-
-#define TIMING_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TIMING_TEST(test_once),
-		TIMING_TEST(test_medians),
-		TIMING_TEST(test_shared_check_never_costs_less_than_nothing),
-		TIMING_TEST(test_slow_file_is_measured_once),
-		TIMING_TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("fiemap-timing", tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void expect_whole(const struct fiemap_extent *extents, uint32_t count, in
 	expect_fiemap(0, UINT64_MAX, 0, FIEMAP_ROOM, extents, count, error);
 }
 
-static void test_one_answer(void **state)
+TEST_WITH(test_one_answer, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		EXTENT(0, MIB(1), KIB(4), SHARED),
@@ -72,7 +72,6 @@ static void test_one_answer(void **state)
 		EXTENT(MIB(1), 0, KIB(4), FIEMAP_EXTENT_DATA_INLINE | LAST),
 	};
 
-	(void)state;
 	expect_whole(extents, 3, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
 	assert_next(0, MIB(1), KIB(4), SHARED);
@@ -84,15 +83,14 @@ static void test_one_answer(void **state)
 	assert_int_equal(fiemap_iter_calls(iter), 1);
 }
 
-static void test_empty_file(void **state)
+TEST_WITH(test_empty_file, setup, teardown)
 {
-	(void)state;
 	expect_whole(NULL, 0, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
 	assert_ends_with(0);
 }
 
-static void test_short_answers_are_followed_up(void **state)
+TEST_WITH(test_short_answers_are_followed_up, setup, teardown)
 {
 	static const struct fiemap_extent first[] = {
 		EXTENT(0, MIB(1), KIB(4), 0),
@@ -101,7 +99,6 @@ static void test_short_answers_are_followed_up(void **state)
 	static const struct fiemap_extent second[] = { EXTENT(KIB(64), MIB(3), KIB(4), 0) };
 	static const struct fiemap_extent third[] = { EXTENT(KIB(68), MIB(4), KIB(4), LAST) };
 
-	(void)state;
 	expect_whole(first, 2, 0);
 	expect_fiemap(KIB(20), UINT64_MAX - KIB(20), 0, FIEMAP_ROOM, second, 1, 0);
 	expect_fiemap(KIB(68), UINT64_MAX - KIB(68), 0, FIEMAP_ROOM, third, 1, 0);
@@ -114,12 +111,11 @@ static void test_short_answers_are_followed_up(void **state)
 	assert_int_equal(fiemap_iter_calls(iter), 3);
 }
 
-static void test_full_answer_is_followed_up(void **state)
+TEST_WITH(test_full_answer_is_followed_up, setup, teardown)
 {
 	struct fiemap_extent *extents = calloc(FIEMAP_ROOM, sizeof(*extents));
 	const uint64_t end = KIB(4) * FIEMAP_ROOM;
 
-	(void)state;
 	assert_non_null(extents);
 	for (size_t i = 0; i < FIEMAP_ROOM; i++)
 		extents[i] = (struct fiemap_extent)EXTENT(KIB(4) * i, MIB(1) + KIB(8) * i, KIB(4),
@@ -134,12 +130,11 @@ static void test_full_answer_is_followed_up(void **state)
 	assert_ends_with(0);
 }
 
-static void test_range_and_flags_are_asked_for(void **state)
+TEST_WITH(test_range_and_flags_are_asked_for, setup, teardown)
 {
 	static const struct fiemap_extent first[] = { EXTENT(KIB(8), MIB(1), KIB(4), 0) };
 	static const struct fiemap_extent second[] = { EXTENT(KIB(12), MIB(2), KIB(4), 0) };
 
-	(void)state;
 	expect_fiemap(KIB(8), KIB(8), FIEMAP_FLAG_SYNC, FIEMAP_ROOM, first, 1, 0);
 	expect_fiemap(KIB(12), KIB(4), FIEMAP_FLAG_SYNC, FIEMAP_ROOM, second, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, (struct byte_range){ KIB(8), KIB(8) }, FIEMAP_FLAG_SYNC);
@@ -149,38 +144,34 @@ static void test_range_and_flags_are_asked_for(void **state)
 	assert_ends_with(0);
 }
 
-static void test_extents_are_not_cut_to_the_range(void **state)
+TEST_WITH(test_extents_are_not_cut_to_the_range, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = { EXTENT(0, MIB(1), MIB(1), 0) };
 
-	(void)state;
 	expect_fiemap(KIB(8), KIB(8), 0, FIEMAP_ROOM, extents, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, (struct byte_range){ KIB(8), KIB(8) }, 0);
 	assert_next(0, MIB(1), MIB(1), 0);
 	assert_ends_with(0);
 }
 
-static void test_range_beyond_the_largest_offset(void **state)
+TEST_WITH(test_range_beyond_the_largest_offset, setup, teardown)
 {
-	(void)state;
 	expect_fiemap(UINT64_MAX - 10, 10, 0, FIEMAP_ROOM, NULL, 0, 0);
 	fiemap_iter_start(iter, MOCK_FD, (struct byte_range){ UINT64_MAX - 10, KIB(4) }, 0);
 	assert_ends_with(0);
 }
 
-static void test_empty_range_makes_no_call(void **state)
+TEST_WITH(test_empty_range_makes_no_call, setup, teardown)
 {
-	(void)state;
 	fiemap_iter_start(iter, MOCK_FD, (struct byte_range){ KIB(4), 0 }, 0);
 	assert_ends_with(0);
 	assert_int_equal(fiemap_iter_calls(iter), 0);
 }
 
-static void test_interrupted_call_is_made_again(void **state)
+TEST_WITH(test_interrupted_call_is_made_again, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = { EXTENT(0, MIB(1), KIB(4), LAST) };
 
-	(void)state;
 	expect_whole(NULL, 0, EINTR);
 	expect_whole(NULL, 0, EINTR);
 	expect_whole(extents, 1, 0);
@@ -189,12 +180,11 @@ static void test_interrupted_call_is_made_again(void **state)
 	assert_ends_with(0);
 }
 
-static void test_range_after_the_largest_file(void **state)
+TEST_WITH(test_range_after_the_largest_file, setup, teardown)
 {
 	const struct byte_range after = { UINT64_C(15) << 60, KIB(4) };
 	uint32_t count = 99;
 
-	(void)state;
 	expect_fiemap(after.offset, after.length, 0, FIEMAP_ROOM, NULL, 0, EFBIG);
 	fiemap_iter_start(iter, MOCK_FD, after, 0);
 	assert_ends_with(0);
@@ -203,11 +193,10 @@ static void test_range_after_the_largest_file(void **state)
 	assert_int_equal(count, 0);
 }
 
-static void test_errors_are_passed_on(void **state)
+TEST_WITH(test_errors_are_passed_on, setup, teardown)
 {
 	static const int errors[] = { ENOTTY, EPERM, EOPNOTSUPP, EBADR, ENOMEM };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_whole(NULL, 0, errors[i]);
 		fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -215,11 +204,10 @@ static void test_errors_are_passed_on(void **state)
 	}
 }
 
-static void test_error_in_the_second_call(void **state)
+TEST_WITH(test_error_in_the_second_call, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = { EXTENT(0, MIB(1), KIB(4), 0) };
 
-	(void)state;
 	expect_whole(extents, 1, 0);
 	expect_fiemap(KIB(4), UINT64_MAX - KIB(4), 0, FIEMAP_ROOM, NULL, 0, EIO);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -228,7 +216,7 @@ static void test_error_in_the_second_call(void **state)
 }
 
 /* The iterator is used for one file after another. */
-static void test_start_forgets_what_was_left(void **state)
+TEST_WITH(test_start_forgets_what_was_left, setup, teardown)
 {
 	static const struct fiemap_extent before[] = {
 		EXTENT(0, MIB(1), KIB(4), 0),
@@ -236,7 +224,6 @@ static void test_start_forgets_what_was_left(void **state)
 	};
 	static const struct fiemap_extent after[] = { EXTENT(0, MIB(9), KIB(4), LAST) };
 
-	(void)state;
 	expect_whole(before, 2, 0);
 	expect_whole(after, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -247,12 +234,11 @@ static void test_start_forgets_what_was_left(void **state)
 	assert_int_equal(fiemap_iter_calls(iter), 1);
 }
 
-static void test_count_beyond_the_buffer(void **state)
+TEST_WITH(test_count_beyond_the_buffer, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = { EXTENT(0, MIB(1), KIB(4), LAST) };
 	static const uint32_t counts[] = { FIEMAP_ROOM + 1, UINT32_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		struct fiemap claimed = { .fm_mapped_extents = counts[i] };
 
@@ -267,12 +253,11 @@ static void test_count_beyond_the_buffer(void **state)
 	assert_next(0, MIB(1), KIB(4), LAST);
 }
 
-static void test_no_progress(void **state)
+TEST_WITH(test_no_progress, setup, teardown)
 {
 	static const struct fiemap_extent first[] = { EXTENT(0, MIB(1), KIB(8), 0) };
 	static const struct fiemap_extent again[] = { EXTENT(KIB(4), MIB(1), KIB(4), 0) };
 
-	(void)state;
 	expect_whole(first, 1, 0);
 	expect_fiemap(KIB(8), UINT64_MAX - KIB(8), 0, FIEMAP_ROOM, again, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -280,12 +265,11 @@ static void test_no_progress(void **state)
 	assert_ends_with(-EPROTO);
 }
 
-static void test_last_extent_may_lie_before_the_position(void **state)
+TEST_WITH(test_last_extent_may_lie_before_the_position, setup, teardown)
 {
 	static const struct fiemap_extent first[] = { EXTENT(0, MIB(1), KIB(8), 0) };
 	static const struct fiemap_extent truncated[] = { EXTENT(0, MIB(1), KIB(4), LAST) };
 
-	(void)state;
 	expect_whole(first, 1, 0);
 	expect_fiemap(KIB(8), UINT64_MAX - KIB(8), 0, FIEMAP_ROOM, truncated, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -293,7 +277,7 @@ static void test_last_extent_may_lie_before_the_position(void **state)
 	assert_ends_with(0);
 }
 
-static void test_extents_out_of_order(void **state)
+TEST_WITH(test_extents_out_of_order, setup, teardown)
 {
 	static const struct fiemap_extent extents[][2] = {
 		/* the second starts before the first, inside it, or at the same place */
@@ -303,7 +287,6 @@ static void test_extents_out_of_order(void **state)
 		{ EXTENT(0, MIB(1), KIB(4), 0), EXTENT(KIB(4) - 1, MIB(2), KIB(4), LAST) },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(extents); i++) {
 		expect_whole(extents[i], 2, 0);
 		fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -311,7 +294,7 @@ static void test_extents_out_of_order(void **state)
 	}
 }
 
-static void test_extent_that_overflows(void **state)
+TEST_WITH(test_extent_that_overflows, setup, teardown)
 {
 	static const struct fiemap_extent too_long[] = {
 		EXTENT(KIB(4), MIB(1), UINT64_MAX - KIB(4) + 1, LAST),
@@ -323,7 +306,6 @@ static void test_extent_that_overflows(void **state)
 		EXTENT(KIB(4), MIB(1), INT64_MAX - MIB(1) + 1, LAST),
 	};
 
-	(void)state;
 	expect_whole(too_long, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
 	assert_ends_with(-EPROTO);
@@ -338,7 +320,7 @@ static void test_extent_that_overflows(void **state)
 	assert_ends_with(-EPROTO);
 }
 
-static void test_empty_extents_are_left_out(void **state)
+TEST_WITH(test_empty_extents_are_left_out, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		EXTENT(0, MIB(1), 0, 0),	  EXTENT(0, MIB(2), KIB(4), 0),
@@ -346,7 +328,6 @@ static void test_empty_extents_are_left_out(void **state)
 		EXTENT(KIB(16), MIB(5), 0, LAST),
 	};
 
-	(void)state;
 	expect_whole(extents, 5, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
 	assert_next(0, MIB(2), KIB(4), 0);
@@ -355,12 +336,11 @@ static void test_empty_extents_are_left_out(void **state)
 }
 
 /* Asking again from the same place would never end. */
-static void test_empty_extent_is_no_progress(void **state)
+TEST_WITH(test_empty_extent_is_no_progress, setup, teardown)
 {
 	static const struct fiemap_extent ahead[] = { EXTENT(KIB(8), MIB(1), 0, 0) };
 	static const struct fiemap_extent first[] = { EXTENT(0, MIB(1), KIB(4), 0) };
 
-	(void)state;
 	expect_whole(ahead, 1, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
 	assert_ends_with(-EPROTO);
@@ -373,7 +353,7 @@ static void test_empty_extent_is_no_progress(void **state)
 }
 
 /* Between two calls the file was rewritten with larger extents. */
-static void test_extent_that_starts_before_the_position_is_cut(void **state)
+TEST_WITH(test_extent_that_starts_before_the_position_is_cut, setup, teardown)
 {
 	static const struct fiemap_extent first[] = { EXTENT(0, MIB(1), KIB(8), 0) };
 	static const struct fiemap_extent changed[] = {
@@ -385,7 +365,6 @@ static void test_extent_that_starts_before_the_position_is_cut(void **state)
 		EXTENT(KIB(4), MIB(8), KIB(12), ENCODED | LAST),
 	};
 
-	(void)state;
 	expect_whole(first, 1, 0);
 	expect_fiemap(KIB(8), UINT64_MAX - KIB(8), 0, FIEMAP_ROOM, changed, 3, 0);
 	fiemap_iter_start(iter, MOCK_FD, WHOLE_FILE, 0);
@@ -402,33 +381,30 @@ static void test_extent_that_starts_before_the_position_is_cut(void **state)
 	assert_ends_with(0);
 }
 
-static void test_check_truncated_header(void **state)
+TEST(test_check_truncated_header)
 {
 	const struct fiemap header = { 0 };
 
-	(void)state;
 	for (size_t size = 0; size < sizeof(header); size++)
 		assert_int_equal(fiemap_check_answer(&header, size), -EPROTO);
 	assert_int_equal(fiemap_check_answer(&header, sizeof(header)), 0);
 }
 
 /* The last extent must be there as a whole. */
-static void test_check_truncated_extent(void **state)
+TEST(test_check_truncated_extent)
 {
 	char buffer[sizeof(struct fiemap) + sizeof(struct fiemap_extent)] = { 0 };
 	const struct fiemap header = { .fm_mapped_extents = 1 };
 
-	(void)state;
 	memcpy(buffer, &header, sizeof(header));
 	assert_int_equal(fiemap_check_answer(buffer, sizeof(buffer)), 0);
 	assert_int_equal(fiemap_check_answer(buffer, sizeof(buffer) - 1), -EPROTO);
 }
 
-static void test_count(void **state)
+TEST_WITH(test_count, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t count = 0;
 
-	(void)state;
 	expect_fiemap(0, UINT64_MAX, 0, 0, NULL, 300000, 0);
 	assert_int_equal(fiemap_count(MOCK_FD, WHOLE_FILE, &count), 0);
 	assert_int_equal(count, 300000);
@@ -439,12 +415,11 @@ static void test_count(void **state)
 	assert_int_equal(count, 2);
 }
 
-static void test_count_errors(void **state)
+TEST_WITH(test_count_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const int errors[] = { ENOTTY, EPERM, EOPNOTSUPP };
 	uint32_t count = 5;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_fiemap(0, UINT64_MAX, 0, 0, NULL, 1, errors[i]);
 		assert_int_equal(fiemap_count(MOCK_FD, WHOLE_FILE, &count), -errors[i]);
@@ -452,7 +427,7 @@ static void test_count_errors(void **state)
 	}
 }
 
-static void test_clip(void **state)
+TEST(test_clip)
 {
 	static const struct {
 		struct mapped_extent extent;
@@ -480,7 +455,6 @@ static void test_clip(void **state)
 		{ { 8, 100, 8, 0 }, { 12, UINT64_MAX }, { 12, 104, 4, 0 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct mapped_extent extent = cases[i].extent;
 
@@ -490,53 +464,15 @@ static void test_clip(void **state)
 	}
 }
 
-static void test_clip_to_nothing(void **state)
+TEST(test_clip_to_nothing)
 {
 	static const struct mapped_extent extent = { 8, 100, 8, 0 };
 	static const struct byte_range ranges[] = { { 0, 8 }, { 16, 8 }, { 10, 0 }, { 64, 1 } };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++) {
 		struct mapped_extent clipped = extent;
 
 		assert_int_equal(mapped_extent_clip(&clipped, ranges[i]), 0);
 		assert_extent(&clipped, extent.offset, extent.bytenr, extent.length, extent.flags);
 	}
-}
-
-#define ITERATOR_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		ITERATOR_TEST(test_one_answer),
-		ITERATOR_TEST(test_empty_file),
-		ITERATOR_TEST(test_short_answers_are_followed_up),
-		ITERATOR_TEST(test_full_answer_is_followed_up),
-		ITERATOR_TEST(test_range_and_flags_are_asked_for),
-		ITERATOR_TEST(test_extents_are_not_cut_to_the_range),
-		ITERATOR_TEST(test_range_beyond_the_largest_offset),
-		ITERATOR_TEST(test_empty_range_makes_no_call),
-		ITERATOR_TEST(test_interrupted_call_is_made_again),
-		ITERATOR_TEST(test_range_after_the_largest_file),
-		ITERATOR_TEST(test_errors_are_passed_on),
-		ITERATOR_TEST(test_error_in_the_second_call),
-		ITERATOR_TEST(test_start_forgets_what_was_left),
-		ITERATOR_TEST(test_count_beyond_the_buffer),
-		ITERATOR_TEST(test_no_progress),
-		ITERATOR_TEST(test_last_extent_may_lie_before_the_position),
-		ITERATOR_TEST(test_extents_out_of_order),
-		ITERATOR_TEST(test_extent_that_overflows),
-		ITERATOR_TEST(test_empty_extents_are_left_out),
-		ITERATOR_TEST(test_empty_extent_is_no_progress),
-		ITERATOR_TEST(test_extent_that_starts_before_the_position_is_cut),
-		cmocka_unit_test(test_check_truncated_header),
-		cmocka_unit_test(test_check_truncated_extent),
-		MOCKED_TEST(test_count),
-		MOCKED_TEST(test_count_errors),
-		cmocka_unit_test(test_clip),
-		cmocka_unit_test(test_clip_to_nothing),
-	};
-
-	return cmocka_run_group_tests_name("fiemap", tests, NULL, NULL);
 }

@@ -45,13 +45,12 @@ static struct tree_item item_at(uint64_t offset, const struct btrfs_file_extent_
 	};
 }
 
-static void test_parse_regular(void **state)
+TEST(test_parse_regular)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), KIB(4), KIB(8));
 	const struct tree_item item = item_at(MIB(1), &raw);
 	struct file_extent extent;
 
-	(void)state;
 	raw.ram_bytes = htole64(MIB(2));
 	raw.disk_num_bytes = htole64(MIB(3));
 	assert_int_equal(file_extent_parse(&item, &extent), 0);
@@ -68,13 +67,12 @@ static void test_parse_regular(void **state)
 	assert_false(extent.is_encoded);
 }
 
-static void test_parse_prealloc(void **state)
+TEST(test_parse_prealloc)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(8));
 	const struct tree_item item = item_at(0, &raw);
 	struct file_extent extent;
 
-	(void)state;
 	raw.type = BTRFS_FILE_EXTENT_PREALLOC;
 	assert_int_equal(file_extent_parse(&item, &extent), 0);
 	assert_true(extent.is_prealloc);
@@ -83,13 +81,12 @@ static void test_parse_prealloc(void **state)
 	assert_int_equal(extent.length, KIB(8));
 }
 
-static void test_parse_compressed(void **state)
+TEST(test_parse_compressed)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(128));
 	const struct tree_item item = item_at(0, &raw);
 	struct file_extent extent;
 
-	(void)state;
 	for (unsigned int compression = 1; compression <= 3; compression++) {
 		raw.compression = compression;
 		assert_int_equal(file_extent_parse(&item, &extent), 0);
@@ -97,13 +94,12 @@ static void test_parse_compressed(void **state)
 	}
 }
 
-static void test_parse_encoded(void **state)
+TEST(test_parse_encoded)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(8));
 	const struct tree_item item = item_at(0, &raw);
 	struct file_extent extent;
 
-	(void)state;
 	raw.encryption = 1;
 	assert_int_equal(file_extent_parse(&item, &extent), 0);
 	assert_true(extent.is_encoded);
@@ -114,26 +110,24 @@ static void test_parse_encoded(void **state)
 	assert_true(extent.is_encoded);
 }
 
-static void test_parse_hole(void **state)
+TEST(test_parse_hole)
 {
 	const struct btrfs_file_extent_item raw = regular(0, 0, KIB(8));
 	const struct tree_item item = item_at(KIB(4), &raw);
 	struct file_extent extent;
 
-	(void)state;
 	assert_int_equal(file_extent_parse(&item, &extent), 0);
 	assert_int_equal(extent.disk_bytenr, 0);
 	assert_int_equal(extent.length, KIB(8));
 }
 
 /* The data of an inline item lies where others have their address. */
-static void test_parse_inline(void **state)
+TEST(test_parse_inline)
 {
 	struct btrfs_file_extent_item raw = { .type = BTRFS_FILE_EXTENT_INLINE };
 	struct tree_item item = item_at(0, &raw);
 	struct file_extent extent;
 
-	(void)state;
 	raw.generation = htole64(21);
 	raw.ram_bytes = htole64(5);
 	memcpy((char *)&raw + INLINE_START, "12345", 5);
@@ -156,13 +150,12 @@ static void test_parse_inline(void **state)
 }
 
 /* What an image can say that somebody made. */
-static void test_parse_nonsense(void **state)
+TEST(test_parse_nonsense)
 {
 	const struct btrfs_file_extent_item good = regular(MIB(5), KIB(4), KIB(8));
 	struct btrfs_file_extent_item raw[7];
 	struct file_extent extent;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(raw); i++) {
 		raw[i] = good;
 		raw[i].disk_num_bytes = htole64(KIB(12));
@@ -183,12 +176,11 @@ static void test_parse_nonsense(void **state)
 	}
 }
 
-static void test_parse_unknown_type(void **state)
+TEST(test_parse_unknown_type)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(8));
 	const struct tree_item item = item_at(0, &raw);
 
-	(void)state;
 	for (unsigned int type = BTRFS_FILE_EXTENT_PREALLOC + 1; type <= UINT8_MAX; type++) {
 		struct file_extent extent = { .offset = 99 };
 
@@ -198,7 +190,7 @@ static void test_parse_unknown_type(void **state)
 	}
 }
 
-static void test_parse_truncated(void **state)
+TEST(test_parse_truncated)
 {
 	static const uint8_t types[] = {
 		BTRFS_FILE_EXTENT_INLINE,
@@ -207,7 +199,6 @@ static void test_parse_truncated(void **state)
 	};
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(8));
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		const size_t needed = types[i] == BTRFS_FILE_EXTENT_INLINE ? INLINE_START :
 									     sizeof(raw);
@@ -230,13 +221,12 @@ static void test_parse_truncated(void **state)
 	}
 }
 
-static void test_parse_overflow(void **state)
+TEST(test_parse_overflow)
 {
 	struct btrfs_file_extent_item raw = regular(MIB(5), 0, KIB(4));
 	struct tree_item item = item_at(UINT64_MAX - KIB(4), &raw);
 	struct file_extent extent;
 
-	(void)state;
 	assert_int_equal(file_extent_parse(&item, &extent), 0);
 	item.offset++;
 	assert_int_equal(file_extent_parse(&item, &extent), -EPROTO);
@@ -299,9 +289,8 @@ static void assert_ends_with(uint64_t offset, uint64_t end, int ret)
 	assert_int_equal(extent.offset, 99);
 }
 
-static void test_iterator_whole_file(void **state)
+TEST_WITH(test_iterator_whole_file, ioctl_mock_setup, teardown)
 {
-	(void)state;
 	start_with_three_items();
 	assert_next(0, UINT64_MAX, MIB(1));
 	assert_next(0, UINT64_MAX, MIB(2));
@@ -309,9 +298,8 @@ static void test_iterator_whole_file(void **state)
 	assert_ends_with(0, UINT64_MAX, 0);
 }
 
-static void test_iterator_one_range_with_several_items(void **state)
+TEST_WITH(test_iterator_one_range_with_several_items, ioctl_mock_setup, teardown)
 {
-	(void)state;
 	start_with_three_items();
 	assert_next(KIB(8), KIB(24), MIB(1));
 	assert_next(KIB(8), KIB(24), MIB(2));
@@ -321,9 +309,8 @@ static void test_iterator_one_range_with_several_items(void **state)
 	assert_ends_with(KIB(68), KIB(72), 0);
 }
 
-static void test_iterator_item_that_spans_ranges(void **state)
+TEST_WITH(test_iterator_item_that_spans_ranges, ioctl_mock_setup, teardown)
 {
-	(void)state;
 	start_with_three_items();
 	assert_next(0, KIB(4), MIB(1));
 	assert_ends_with(0, KIB(4), 0);
@@ -339,9 +326,8 @@ static void test_iterator_item_that_spans_ranges(void **state)
 	assert_ends_with(KIB(68), KIB(69), 0);
 }
 
-static void test_iterator_range_in_a_gap(void **state)
+TEST_WITH(test_iterator_range_in_a_gap, ioctl_mock_setup, teardown)
 {
-	(void)state;
 	start_with_three_items();
 	assert_ends_with(KIB(32), KIB(64), 0);
 	assert_ends_with(KIB(40), KIB(60), 0);
@@ -350,7 +336,7 @@ static void test_iterator_range_in_a_gap(void **state)
 }
 
 /* Where an earlier item may reach into the file's part, the search begins with it. */
-static void test_iterator_search_starts_early_enough(void **state)
+TEST_WITH(test_iterator_search_starts_early_enough, ioctl_mock_setup, teardown)
 {
 	static const struct {
 		uint64_t start;
@@ -363,7 +349,6 @@ static void test_iterator_search_starts_early_enough(void **state)
 		{ UINT64_MAX, UINT64_MAX - MIB(256) },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct search_key key = key_from(cases[i].searched_from);
 
@@ -375,7 +360,7 @@ static void test_iterator_search_starts_early_enough(void **state)
 	}
 }
 
-static void test_iterator_passes_over_items_before_the_start(void **state)
+TEST_WITH(test_iterator_passes_over_items_before_the_start, ioctl_mock_setup, teardown)
 {
 	const struct search_key key = key_from(MIB(44));
 	const struct btrfs_file_extent_item raw[] = {
@@ -384,19 +369,17 @@ static void test_iterator_passes_over_items_before_the_start(void **state)
 	};
 	const struct tree_item items[] = { item_at(MIB(44), &raw[0]), item_at(MIB(144), &raw[1]) };
 
-	(void)state;
 	expect_tree_search(&key, items, 2, 0);
 	assert_int_equal(file_extent_iter_new(&iter, MOCK_FD, INODE, MIB(300)), 0);
 	assert_next(MIB(300), MIB(301), MIB(2));
 	assert_ends_with(MIB(300), MIB(301), 0);
 }
 
-static void test_iterator_errors(void **state)
+TEST_WITH(test_iterator_errors, ioctl_mock_setup, teardown)
 {
 	static const int errors[] = { EPERM, ENOTTY, EIO };
 	const struct search_key key = key_from(0);
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_tree_search(&key, NULL, 0, errors[i]);
 		assert_int_equal(file_extent_iter_new(&iter, MOCK_FD, INODE, 0), 0);
@@ -406,44 +389,14 @@ static void test_iterator_errors(void **state)
 	}
 }
 
-static void test_iterator_broken_item(void **state)
+TEST_WITH(test_iterator_broken_item, ioctl_mock_setup, teardown)
 {
 	const struct search_key key = key_from(0);
 	struct btrfs_file_extent_item raw = regular(MIB(1), 0, KIB(4));
 	const struct tree_item item = item_at(0, &raw);
 
-	(void)state;
 	raw.type = 77;
 	expect_tree_search(&key, &item, 1, 0);
 	assert_int_equal(file_extent_iter_new(&iter, MOCK_FD, INODE, 0), 0);
 	assert_ends_with(0, UINT64_MAX, -EPROTO);
-}
-
-#define ITERATOR_TEST(function) \
-	cmocka_unit_test_setup_teardown(function, ioctl_mock_setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse_regular),
-		cmocka_unit_test(test_parse_prealloc),
-		cmocka_unit_test(test_parse_compressed),
-		cmocka_unit_test(test_parse_encoded),
-		cmocka_unit_test(test_parse_hole),
-		cmocka_unit_test(test_parse_inline),
-		cmocka_unit_test(test_parse_nonsense),
-		cmocka_unit_test(test_parse_unknown_type),
-		cmocka_unit_test(test_parse_truncated),
-		cmocka_unit_test(test_parse_overflow),
-		ITERATOR_TEST(test_iterator_whole_file),
-		ITERATOR_TEST(test_iterator_one_range_with_several_items),
-		ITERATOR_TEST(test_iterator_item_that_spans_ranges),
-		ITERATOR_TEST(test_iterator_range_in_a_gap),
-		ITERATOR_TEST(test_iterator_search_starts_early_enough),
-		ITERATOR_TEST(test_iterator_passes_over_items_before_the_start),
-		ITERATOR_TEST(test_iterator_errors),
-		ITERATOR_TEST(test_iterator_broken_item),
-	};
-
-	return cmocka_run_group_tests_name("file-extent", tests, NULL, NULL);
 }

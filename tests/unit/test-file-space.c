@@ -115,9 +115,8 @@ static void assert_extent(size_t i, uint64_t bytenr, uint64_t disk_bytes)
 	assert_int_equal(extents[i].disk_bytes, disk_bytes);
 }
 
-static void test_each_extent_of_a_file_once(void **state)
+TEST_WITH(test_each_extent_of_a_file_once, setup, teardown)
 {
-	(void)state;
 	expect_file(0);
 	read_file(WHOLE_FILE, KIB(512 + 64 + 128), 0);
 	assert_int_equal(extent_count, 3);
@@ -126,9 +125,8 @@ static void test_each_extent_of_a_file_once(void **state)
 	assert_extent(2, MIB(16), KIB(128));
 }
 
-static void test_a_range_has_whole_extents(void **state)
+TEST_WITH(test_a_range_has_whole_extents, setup, teardown)
 {
-	(void)state;
 	/* the last byte of the first piece, and the first one of the second */
 	expect_file(0);
 	read_file((struct byte_range){ KIB(100) - 1, 2 }, KIB(512 + 64), 0);
@@ -138,21 +136,19 @@ static void test_a_range_has_whole_extents(void **state)
 	read_file((struct byte_range){ KIB(364), KIB(1000) }, 0, 0);
 }
 
-static void test_inline_data_counts_as_stored(void **state)
+TEST_WITH(test_inline_data_counts_as_stored, setup, teardown)
 {
 	const struct btrfs_file_extent_item raw = extent_of(BTRFS_FILE_EXTENT_INLINE, 0, 0, KIB(2));
 	const struct tree_item item = item_of(&raw, INLINE_HEADER + 7, BTRFS_EXTENT_DATA_KEY, 0, 5);
 
-	(void)state;
 	expect_items(0, start, &item, 1);
 	expect_items(0, (struct tree_key){ INODE, BTRFS_EXTENT_DATA_KEY, 1 }, NULL, 0);
 	read_file(WHOLE_FILE, 7, 7);
 	assert_int_equal(extent_count, 0);
 }
 
-static void test_a_whole_subvolume(void **state)
+TEST_WITH(test_a_whole_subvolume, setup, teardown)
 {
-	(void)state;
 	expect_file(257);
 	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, 0, take_extent, &reader), 0);
 	/* as they come: who takes them sorts them */
@@ -161,14 +157,13 @@ static void test_a_whole_subvolume(void **state)
 	assert_extent(3, MIB(16), KIB(128));
 }
 
-static void test_newer_leaves_alone(void **state)
+TEST_WITH(test_newer_leaves_alone, setup, teardown)
 {
 	const struct btrfs_file_extent_item raw = extent_of(BTRFS_FILE_EXTENT_REG, MIB(8), KIB(512),
 							    KIB(100));
 	const struct tree_item item = item_of(&raw, sizeof(raw), BTRFS_EXTENT_DATA_KEY, 0, 9);
 	struct batch_key key = { 257, { 0 }, { UINT64_MAX, 255, UINT64_MAX }, UINT32_MAX, ROOM };
 
-	(void)state;
 	expect_newer_batch(&key, 7, &item, 1);
 	key.min = (struct tree_key){ INODE, BTRFS_EXTENT_DATA_KEY, 1 };
 	expect_newer_batch(&key, 7, NULL, 0);
@@ -181,12 +176,11 @@ static void test_newer_leaves_alone(void **state)
 	assert_int_equal(space_read_subvolume(reader, MOCK_FD, 257, 0, take_extent, &reader), 0);
 }
 
-static void test_failures(void **state)
+TEST_WITH(test_failures, setup, teardown)
 {
 	const struct tree_item broken = item_of("x", 1, BTRFS_EXTENT_DATA_KEY, 0, 5);
 	uint64_t disk, in_tree;
 
-	(void)state;
 	expect_batch(
 		&(struct batch_key){
 			0, start, { INODE, BTRFS_EXTENT_DATA_KEY, UINT64_MAX }, UINT32_MAX, ROOM },
@@ -198,20 +192,4 @@ static void test_failures(void **state)
 	assert_int_equal(space_read_file(reader, MOCK_FD, INODE, WHOLE_FILE, take_extent, &reader,
 					 &disk, &in_tree),
 			 -EPROTO);
-}
-
-#define READER_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		READER_TEST(test_each_extent_of_a_file_once),
-		READER_TEST(test_a_range_has_whole_extents),
-		READER_TEST(test_inline_data_counts_as_stored),
-		READER_TEST(test_a_whole_subvolume),
-		READER_TEST(test_newer_leaves_alone),
-		READER_TEST(test_failures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,19 +200,18 @@ static void assert_found(struct file_walk *walk, const char *const *expected, si
 	file_walk_free(walk);
 }
 
-static void test_named_files(void **state)
+TEST_WITH(test_named_files, setup, teardown)
 {
 	char *const paths[] = { in_root("dir/b"), in_root("dir"), in_root("fifo"), NULL };
 	struct file_walk *walk = start(paths, false);
 
-	(void)state;
 	assert_named(walk, paths[0], 0);
 	assert_named(walk, paths[1], 0);
 	assert_named(walk, paths[2], 0);
 	assert_end(walk);
 }
 
-static void test_type(void **state)
+TEST_WITH(test_type, setup, teardown)
 {
 	/* a symbolic link that was named is followed */
 	char *const paths[] = { in_root("link"), in_root("dir"), in_root("fifo"), NULL };
@@ -220,7 +219,6 @@ static void test_type(void **state)
 	struct file_walk *walk = start(paths, false);
 	struct found_file file;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		assert_int_equal(file_walk_next(walk, &file), 1);
 		assert_int_equal(file.type, expected[i]);
@@ -228,22 +226,20 @@ static void test_type(void **state)
 	assert_end(walk);
 }
 
-static void test_no_paths(void **state)
+TEST_WITH(test_no_paths, setup, teardown)
 {
 	char *const paths[] = { NULL };
 
-	(void)state;
 	assert_end(start(paths, true));
 }
 
 /* What cannot be looked at is told, and the rest still comes. */
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	char *const paths[] = {
 		in_root("missing"), in_root("a/below"), "", "/tmp", in_root("a"), NULL,
 	};
 
-	(void)state;
 	for (int recursive = 0; recursive <= 1; recursive++) {
 		struct file_walk *walk = start(paths, recursive);
 
@@ -257,54 +253,49 @@ static void test_errors(void **state)
 }
 
 /* Regular files only, each name of them. */
-static void test_recursive(void **state)
+TEST_WITH(test_recursive, setup, teardown)
 {
 	static const char *const below_root[] = { "a", "a-again", "dir/b", "dir/c\n", "dir/sub/d" };
 	static const char *const below_dir[] = { "dir/b", "dir/c\n", "dir/sub/d" };
 	char *const paths[] = { root, NULL };
 	char *const dir[] = { in_root("dir"), NULL };
 
-	(void)state;
 	assert_found(start(paths, true), below_root, 5);
 	assert_found(start(dir, true), below_dir, 3);
 }
 
-static void test_recursive_empty_directory(void **state)
+TEST_WITH(test_recursive_empty_directory, setup, teardown)
 {
 	char *const paths[] = { in_root("empty"), NULL };
 
-	(void)state;
 	assert_end(start(paths, true));
 }
 
-static void test_recursive_through_a_named_link(void **state)
+TEST_WITH(test_recursive_through_a_named_link, setup, teardown)
 {
 	static const char *const expected[] = { "dir-link/b", "dir-link/c\n", "dir-link/sub/d" };
 	char *const paths[] = { in_root("dir-link"), NULL };
 
-	(void)state;
 	assert_found(start(paths, true), expected, 3);
 }
 
-static void test_recursive_with_a_named_file(void **state)
+TEST_WITH(test_recursive_with_a_named_file, setup, teardown)
 {
 	char *const paths[] = { in_root("a"), NULL };
 	struct file_walk *walk = start(paths, true);
 
-	(void)state;
 	assert_named(walk, paths[0], 0);
 	assert_end(walk);
 }
 
 /* What leads to a file counts, and not how often it was found. */
-static void test_arguments(void **state)
+TEST_WITH(test_arguments, setup, teardown)
 {
 	char *const paths[] = { in_root("a"), in_root("missing"), root, NULL };
 	struct file_walk *walk = start(paths, true);
 	size_t counts[3] = { 0 };
 	struct found_file file;
 
-	(void)state;
 	while (file_walk_next(walk, &file) > 0) {
 		assert_in_range(file.argument, 0, 2);
 		counts[file.argument]++;
@@ -338,7 +329,7 @@ static struct file_walk *start_list(FILE *list, bool recursive)
 	return walk;
 }
 
-static void test_list(void **state)
+TEST_WITH(test_list, setup, teardown)
 {
 	char bytes[256];
 	const char *a = in_root("a"), *b = in_root("dir/c\n");
@@ -347,14 +338,13 @@ static void test_list(void **state)
 	FILE *list = list_of(bytes, size);
 	struct file_walk *walk = start_list(list, false);
 
-	(void)state;
 	assert_named(walk, a, 0);
 	assert_named(walk, "", -ENOENT);
 	assert_named(walk, b, 0);
 	assert_end(walk);
 }
 
-static void test_list_with_directories(void **state)
+TEST_WITH(test_list_with_directories, setup, teardown)
 {
 	static const char *const expected[] = { "dir/sub/d" };
 	char bytes[256];
@@ -362,25 +352,22 @@ static void test_list_with_directories(void **state)
 			    in_root("empty"));
 	FILE *list = list_of(bytes, size);
 
-	(void)state;
 	assert_found(start_list(list, true), expected, 1);
 }
 
-static void test_empty_list(void **state)
+TEST_WITH(test_empty_list, setup, teardown)
 {
 	FILE *list = list_of("", 0);
 
-	(void)state;
 	assert_end(start_list(list, true));
 }
 
-static void test_list_that_cannot_be_read(void **state)
+TEST_WITH(test_list_that_cannot_be_read, setup, teardown)
 {
 	FILE *list = fopen(root, "r");
 	struct file_walk *walk = start_list(list, false);
 	struct found_file file;
 
-	(void)state;
 	assert_non_null(list);
 	assert_int_equal(file_walk_next(walk, &file), -EISDIR);
 	file_walk_free(walk);
@@ -396,14 +383,13 @@ static int lowest_free_descriptor(void)
 }
 
 /* A walk that ends early leaves nothing open. */
-static void test_free_in_the_middle(void **state)
+TEST_WITH(test_free_in_the_middle, setup, teardown)
 {
 	char *const paths[] = { in_root("a"), root, NULL };
 	struct file_walk *walk;
 	struct found_file file;
 	int before = lowest_free_descriptor();
 
-	(void)state;
 	for (int count = 1; count <= 3; count++) {
 		walk = start(paths, true);
 		for (int i = 0; i < count; i++)
@@ -501,16 +487,14 @@ static void check_found_files(mode_t mode)
 	file_walk_free(walk);
 }
 
-static void test_open_found(void **state)
+TEST_WITH(test_open_found, setup, teardown)
 {
-	(void)state;
 	check_found_files(OTHERS_WRITE);
 	assert_false(opened_at_once);
 }
 
-static void test_open_found_where_nobody_else_writes(void **state)
+TEST_WITH(test_open_found_where_nobody_else_writes, setup, teardown)
 {
-	(void)state;
 	check_found_files(0700);
 	/* in a user namespace that may be anybody's number */
 	assert_int_equal(opened_at_once, geteuid() != 65534);
@@ -527,12 +511,11 @@ static bool is_opened_at_once(struct file_walk *walk, const char *name)
 }
 
 /* Each directory for itself: neither what is above nor what is below counts. */
-static void test_who_writes_in_which_directory(void **state)
+TEST_WITH(test_who_writes_in_which_directory, setup, teardown)
 {
 	char *const paths[] = { in_root("dir"), NULL };
 	struct file_walk *walk;
 
-	(void)state;
 	assert_int_equal(chmod(in_root("dir/sub"), OTHERS_WRITE), 0);
 	walk = start(paths, true);
 	assert_false(is_opened_at_once(walk, "d"));
@@ -552,56 +535,50 @@ static void test_who_writes_in_which_directory(void **state)
 }
 
 /* -EXDEV is kept for mounts, which are left out without a word. */
-static void test_what_is_renamed_is_no_mount(void **state)
+TEST_WITH(test_what_is_renamed_is_no_mount, setup, teardown)
 {
 	static const char *const below_root[] = { "a", "a-again", "dir/b", "dir/c\n", "dir/sub/d" };
 	char *const paths[] = { root, NULL };
 
-	(void)state;
 	names_leave = true;
 	check_found_files(OTHERS_WRITE);
 	make_file("a");
 	assert_found(start(paths, true), below_root, ARRAY_SIZE(below_root));
 }
 
-static void test_open_found_without_openat2(void **state)
+TEST_WITH(test_open_found_without_openat2, setup, teardown)
 {
-	(void)state;
 	openat2_error = ENOSYS;
 	check_found_files(OTHERS_WRITE);
 }
 
-static void test_open_found_with_openat2_forbidden(void **state)
+TEST_WITH(test_open_found_with_openat2_forbidden, setup, teardown)
 {
-	(void)state;
 	openat2_error = EPERM;
 	check_found_files(OTHERS_WRITE);
 }
 
-static void test_open_found_without_proc(void **state)
+TEST_WITH(test_open_found_without_proc, setup, teardown)
 {
-	(void)state;
 	no_proc = true;
 	check_found_files(OTHERS_WRITE);
 }
 
-static void test_open_found_with_neither(void **state)
+TEST_WITH(test_open_found_with_neither, setup, teardown)
 {
-	(void)state;
 	openat2_error = ENOSYS;
 	no_proc = true;
 	check_found_files(OTHERS_WRITE);
 }
 
 /* What was named is what it was when it was named, by whatever links. */
-static void test_open_named(void **state)
+TEST_WITH(test_open_named, setup, teardown)
 {
 	char *const paths[] = { in_root("link"), NULL };
 	struct file_walk *walk = start(paths, false);
 	struct found_file link = find(walk, "link");
 	ino_t inode = inode_of("a");
 
-	(void)state;
 	assert_opens(walk, &link, inode);
 	replace("link", "fifo");
 	assert_opens(walk, &link, inode);
@@ -609,13 +586,12 @@ static void test_open_named(void **state)
 	file_walk_free(walk);
 }
 
-static void test_open_named_without_proc(void **state)
+TEST_WITH(test_open_named_without_proc, setup, teardown)
 {
 	char *const paths[] = { in_root("link"), NULL };
 	struct file_walk *walk;
 	struct found_file link;
 
-	(void)state;
 	no_proc = true;
 	walk = start(paths, false);
 	link = find(walk, "link");
@@ -687,28 +663,25 @@ static void file_for_directory(const char *name)
 	make_file(name);
 }
 
-static void test_directory_removed(void **state)
+TEST_WITH(test_directory_removed, setup, teardown)
 {
-	(void)state;
 	check_vanished_directory(remove_directory);
 }
 
-static void test_directory_replaced(void **state)
+TEST_WITH(test_directory_replaced, setup, teardown)
 {
-	(void)state;
 	check_vanished_directory(link_directory);
 	check_vanished_directory(file_for_directory);
 }
 
 /* A kept file keeps its directory, as long as it is kept. */
-static void test_keep(void **state)
+TEST_WITH(test_keep, setup, teardown)
 {
 	char *const paths[] = { in_root("dir/sub"), NULL };
 	int before = lowest_free_descriptor();
 	struct file_walk *walk = start(paths, true);
 	struct found_file first = find(walk, "d"), second, next;
 
-	(void)state;
 	assert_int_equal(found_file_keep(walk, &first, &second), 0);
 	assert_int_equal(file_walk_next(walk, &next), 0);
 	found_file_drop(&first);
@@ -716,41 +689,4 @@ static void test_keep(void **state)
 	found_file_drop(&second);
 	file_walk_free(walk);
 	assert_int_equal(lowest_free_descriptor(), before);
-}
-
-#define WALK_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WALK_TEST(test_named_files),
-		WALK_TEST(test_type),
-		WALK_TEST(test_no_paths),
-		WALK_TEST(test_errors),
-		WALK_TEST(test_recursive),
-		WALK_TEST(test_recursive_empty_directory),
-		WALK_TEST(test_recursive_through_a_named_link),
-		WALK_TEST(test_recursive_with_a_named_file),
-		WALK_TEST(test_arguments),
-		WALK_TEST(test_list),
-		WALK_TEST(test_list_with_directories),
-		WALK_TEST(test_empty_list),
-		WALK_TEST(test_list_that_cannot_be_read),
-		WALK_TEST(test_free_in_the_middle),
-		WALK_TEST(test_open_found),
-		WALK_TEST(test_open_found_where_nobody_else_writes),
-		WALK_TEST(test_who_writes_in_which_directory),
-		WALK_TEST(test_what_is_renamed_is_no_mount),
-		WALK_TEST(test_open_found_without_openat2),
-		WALK_TEST(test_open_found_with_openat2_forbidden),
-		WALK_TEST(test_open_found_without_proc),
-		WALK_TEST(test_open_found_with_neither),
-		WALK_TEST(test_open_named),
-		WALK_TEST(test_open_named_without_proc),
-		WALK_TEST(test_directory_removed),
-		WALK_TEST(test_directory_replaced),
-		WALK_TEST(test_keep),
-	};
-
-	return cmocka_run_group_tests_name("file-walk", tests, NULL, NULL);
 }

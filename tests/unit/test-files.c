@@ -43,12 +43,11 @@ static bool is_first(struct files *files, struct stat status)
 	return ret;
 }
 
-static void test_file_with_one_name(void **state)
+TEST(test_file_with_one_name)
 {
 	const struct file_options options = options_of(&text_options);
 	struct files files = { .options = &options };
 
-	(void)state;
 	assert_int_equal(files_begin(&files, NULL), 0);
 	assert_true(is_first(&files, status_of(1, 10, 1)));
 	/* a walk comes to it once, so it need not be remembered */
@@ -56,12 +55,11 @@ static void test_file_with_one_name(void **state)
 	files_end(&files, 0);
 }
 
-static void test_file_with_several_names(void **state)
+TEST(test_file_with_several_names)
 {
 	const struct file_options options = options_of(&text_options);
 	struct files files = { .options = &options };
 
-	(void)state;
 	assert_int_equal(files_begin(&files, NULL), 0);
 	assert_true(is_first(&files, status_of(1, 10, 2)));
 	assert_false(is_first(&files, status_of(1, 10, 2)));
@@ -70,21 +68,20 @@ static void test_file_with_several_names(void **state)
 	files_end(&files, 0);
 }
 
-static void test_paths_that_overlap(void **state)
+TEST(test_paths_that_overlap)
 {
 	const struct file_options options = { .global = &text_options,
 					      .paths = two_paths,
 					      .path_count = 2 };
 	struct files files = { .options = &options };
 
-	(void)state;
 	assert_int_equal(files_begin(&files, NULL), 0);
 	assert_true(is_first(&files, status_of(1, 10, 1)));
 	assert_false(is_first(&files, status_of(1, 10, 1)));
 	files_end(&files, 0);
 }
 
-static void test_check(void **state)
+TEST(test_check)
 {
 	static const struct {
 		struct found_file file;
@@ -97,7 +94,6 @@ static void test_check(void **state)
 		{ { .error = -ESTALE }, false, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct failure failure = found_file_check(&cases[i].file);
 
@@ -106,7 +102,7 @@ static void test_check(void **state)
 	}
 }
 
-static void test_failed(void **state)
+TEST(test_failed)
 {
 	const struct failure vanished = { "cannot open", -ENOENT };
 	const struct failure mounted_over = { "cannot open", -EXDEV };
@@ -117,7 +113,6 @@ static void test_failed(void **state)
 	const struct file_options options = options_of(&text_options);
 	struct files files = { .options = &options };
 
-	(void)state;
 	assert_int_equal(files_begin(&files, NULL), 0);
 	files_failed(&files, &found, vanished);
 	assert_int_equal(files.status, STATUS_OK);
@@ -154,9 +149,8 @@ static void assert_warnings(uint64_t vanished_count, uint64_t mount_count, const
 	assert_string_equal(text, expected);
 }
 
-static void test_warning_of_vanished(void **state)
+TEST(test_warning_of_vanished)
 {
-	(void)state;
 	assert_warnings(0, 0, "");
 	assert_warnings(1, 0,
 			"WARNING: 1 file or directory was deleted, renamed or replaced before "
@@ -166,9 +160,8 @@ static void test_warning_of_vanished(void **state)
 			"before they could be examined\n");
 }
 
-static void test_warning_of_mounts(void **state)
+TEST(test_warning_of_mounts)
 {
-	(void)state;
 	assert_warnings(0, 1,
 			"WARNING: 1 mount point of the same filesystem was not entered, "
 			"and its files were not examined\n");
@@ -211,13 +204,12 @@ static int report(struct file_options *options, struct counter *counter, char **
 	return status;
 }
 
-static void test_no_file(void **state)
+TEST(test_no_file)
 {
 	struct file_options options = { .global = &json_options, .paths_optional = true };
 	struct counter counter = { 0 };
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	assert_int_equal(report(&options, &counter, &text), STATUS_OK);
 	assert_int_equal(counter.reported, 0);
 	assert_string_equal(text, "{\n"
@@ -228,14 +220,13 @@ static void test_no_file(void **state)
 				  "}\n");
 }
 
-static void test_file_that_is_missing(void **state)
+TEST(test_file_that_is_missing)
 {
 	char *paths[] = { (char *)"/nonexistent/file", NULL };
 	struct file_options options = { .global = &line_options, .paths = paths, .path_count = 1 };
 	struct counter counter = { 0 };
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	assert_int_equal(report(&options, &counter, &text), STATUS_ERROR);
 	assert_int_equal(counter.reported, 0);
 	/* Standard error is not buffered. */
@@ -244,13 +235,12 @@ static void test_file_that_is_missing(void **state)
 				  "{\"__header\":{\"version\":\"1\"}}\n");
 }
 
-static void test_list_that_is_missing(void **state)
+TEST(test_list_that_is_missing)
 {
 	struct file_options options = { .global = &text_options, .files0_from = "/nonexistent" };
 	struct counter counter = { 0 };
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	assert_int_equal(report(&options, &counter, &text), STATUS_ERROR);
 	assert_string_equal(text, "ERROR: cannot read the paths from '/nonexistent': "
 				  "No such file or directory\n");
@@ -258,36 +248,33 @@ static void test_list_that_is_missing(void **state)
 
 /* -- the report -- */
 
-static void test_nothing_was_begun(void **state)
+TEST(test_nothing_was_begun)
 {
 	const struct file_options options = options_of(&json_options);
 	struct files files = { .options = &options };
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	assert_int_equal(files_end(&files, -EACCES), STATUS_ERROR);
 	text = capture_end();
 	assert_string_equal(text, "ERROR: cannot continue: Permission denied\n");
 }
 
-static void test_status_of_files(void **state)
+TEST(test_status_of_files)
 {
 	const struct file_options options = options_of(&text_options);
 	struct files files = { .options = &options };
 
-	(void)state;
 	assert_int_equal(files_begin(&files, "files"), 0);
 	files.status = STATUS_CHECK_FAILED;
 	assert_int_equal(files_end(&files, 0), STATUS_CHECK_FAILED);
 }
 
-static void test_total_in_text(void **state)
+TEST(test_total_in_text)
 {
 	const struct file_options options = options_of(&text_options);
 	struct files files = { .options = &options };
 
-	(void)state;
 	assert_int_equal(files_begin(&files, "files"), 0);
 	assert_true(files_have_total(&files, 0));
 	assert_false(files_have_total(&files, -EROFS));
@@ -300,13 +287,12 @@ static void test_total_in_text(void **state)
 }
 
 /* It is complete even if the walk failed; then its sums are null. */
-static void test_total_in_json(void **state)
+TEST(test_total_in_json)
 {
 	const struct file_options options = options_of(&line_options);
 	struct files files = { .options = &options };
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	assert_int_equal(files_begin(&files, "files"), 0);
 	files.has_failed = true;
@@ -324,7 +310,7 @@ static void test_total_in_json(void **state)
 }
 
 /* In another loop over the same files the same ones must fail. */
-static void test_again(void **state)
+TEST(test_again)
 {
 	const struct file_options options = options_of(&text_options);
 	const struct failure denied = { "cannot open", -EACCES };
@@ -332,7 +318,6 @@ static void test_again(void **state)
 	struct files first, files = { .options = &options, .walks_again = true };
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	assert_int_equal(files_begin(&files, NULL), 0);
 	files_failed(&files, &found, denied);
@@ -349,27 +334,4 @@ static void test_again(void **state)
 	text = capture_end();
 	/* only the first time */
 	assert_string_equal(text, "ERROR: cannot open 'found': Permission denied\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file_with_one_name),
-		cmocka_unit_test(test_file_with_several_names),
-		cmocka_unit_test(test_paths_that_overlap),
-		cmocka_unit_test(test_check),
-		cmocka_unit_test(test_failed),
-		cmocka_unit_test(test_warning_of_vanished),
-		cmocka_unit_test(test_warning_of_mounts),
-		cmocka_unit_test(test_no_file),
-		cmocka_unit_test(test_file_that_is_missing),
-		cmocka_unit_test(test_list_that_is_missing),
-		cmocka_unit_test(test_nothing_was_begun),
-		cmocka_unit_test(test_status_of_files),
-		cmocka_unit_test(test_total_in_text),
-		cmocka_unit_test(test_total_in_json),
-		cmocka_unit_test(test_again),
-	};
-
-	return cmocka_run_group_tests_name("files", tests, NULL, NULL);
 }

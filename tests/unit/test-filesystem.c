@@ -41,11 +41,10 @@ static int next_descriptor(void)
 	return fd;
 }
 
-static void test_open_directory(void **state)
+TEST(test_open_directory)
 {
 	int fd;
 
-	(void)state;
 	filesystem_type = BTRFS_SUPER_MAGIC;
 	fail_fstatfs = 0;
 	fd = filesystem_open_directory("/", O_PATH);
@@ -57,11 +56,10 @@ static void test_open_directory(void **state)
 	assert_int_equal(filesystem_open_directory("/proc/nothing", O_RDONLY), -ENOENT);
 }
 
-static void test_open_directory_of_something_else(void **state)
+TEST(test_open_directory_of_something_else)
 {
 	int next = next_descriptor();
 
-	(void)state;
 	filesystem_type = EXT4_SUPER_MAGIC;
 	fail_fstatfs = 0;
 	assert_int_equal(filesystem_open_directory("/", O_RDONLY), -ENOTTY);
@@ -71,7 +69,7 @@ static void test_open_directory_of_something_else(void **state)
 	assert_int_equal(next_descriptor(), next);
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	static const uint8_t fsid[FSID_SIZE] = {
 		0x00, 0x01, 0x7f, 0x80, 0xff, 0x0a, 0xa0, 0x10,
@@ -79,7 +77,6 @@ static void test_text(void **state)
 	};
 	char text[FSID_TEXT_SIZE];
 
-	(void)state;
 	assert_string_equal(filesystem_id_text(text, fsid), "00017f80-ff0a-a010-2345-6789abcdef09");
 }
 
@@ -96,22 +93,20 @@ static void expect_fs_info(int error)
 	});
 }
 
-static void test_filesystem_id(void **state)
+TEST_WITH(test_filesystem_id, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint8_t fsid[FSID_SIZE] = { 0 };
 
-	(void)state;
 	expect_fs_info(0);
 	assert_int_equal(filesystem_id_of(MOCK_FD, fsid), 0);
 	assert_memory_equal(fsid, "0123456789abcdef", FSID_SIZE);
 }
 
-static void test_filesystem_id_of_something_else(void **state)
+TEST_WITH(test_filesystem_id_of_something_else, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const uint8_t zero[FSID_SIZE] = { 0 };
 	uint8_t fsid[FSID_SIZE] = { 0 };
 
-	(void)state;
 	expect_fs_info(ENOTTY);
 	assert_int_equal(filesystem_id_of(MOCK_FD, fsid), -ENOTTY);
 	assert_memory_equal(fsid, zero, FSID_SIZE);
@@ -130,35 +125,18 @@ static void expect_transaction(unsigned long request, uint64_t asked, uint64_t a
 }
 
 /* It waits for the very commit that it started. */
-static void test_commit(void **state)
+TEST_WITH(test_commit, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
 	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 77, 0);
 	assert_int_equal(filesystem_commit(MOCK_FD), 0);
 }
 
-static void test_commit_errors(void **state)
+TEST_WITH(test_commit_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_transaction(BTRFS_IOC_START_SYNC, 0, 0, ENOTTY);
 	assert_int_equal(filesystem_commit(MOCK_FD), -ENOTTY);
 	expect_transaction(BTRFS_IOC_START_SYNC, 0, 77, 0);
 	expect_transaction(BTRFS_IOC_WAIT_SYNC, 77, 0, EIO);
 	assert_int_equal(filesystem_commit(MOCK_FD), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_open_directory),
-		cmocka_unit_test(test_open_directory_of_something_else),
-		cmocka_unit_test(test_text),
-		MOCKED_TEST(test_filesystem_id),
-		MOCKED_TEST(test_filesystem_id_of_something_else),
-		MOCKED_TEST(test_commit),
-		MOCKED_TEST(test_commit_errors),
-	};
-
-	return cmocka_run_group_tests_name("filesystem", tests, NULL, NULL);
 }

@@ -77,9 +77,8 @@ static void assert_none(uint64_t offset, uint64_t length)
 	assert_none_up_to(offset, length, offset + length);
 }
 
-static void test_all_zero(void **state)
+TEST(test_all_zero)
 {
-	(void)state;
 	set_file(MIB(3), UINT64_MAX);
 	assert_none(0, MIB(3));
 	assert_none(1, 1);
@@ -87,11 +86,10 @@ static void test_all_zero(void **state)
 }
 
 /* The first and the last byte of what one read gets, and of the range. */
-static void test_one_other_byte(void **state)
+TEST(test_one_other_byte)
 {
 	static const uint64_t others[] = { 0, 1, KIB(256) - 1, KIB(256), MIB(2), MIB(3) - 1 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
 		set_file(MIB(3), others[i]);
 		assert_found(0, MIB(3), others[i]);
@@ -102,54 +100,36 @@ static void test_one_other_byte(void **state)
 	}
 }
 
-static void test_short_reads(void **state)
+TEST(test_short_reads)
 {
-	(void)state;
 	set_file(1000, 999);
 	file.at_once = 7;
 	assert_found(0, 1000, 999);
 	assert_none(0, 999);
 }
 
-static void test_the_end_of_the_file(void **state)
+TEST(test_the_end_of_the_file)
 {
-	(void)state;
 	set_file(1000, UINT64_MAX);
 	assert_none_up_to(0, UINT64_MAX, 1000);
 	assert_none_up_to(999, 10, 1000);
 	assert_none_up_to(1000, 10, 1000);
 }
 
-static void test_interrupted_read_is_made_again(void **state)
+TEST(test_interrupted_read_is_made_again)
 {
-	(void)state;
 	set_file(1000, 5);
 	file.error = EINTR;
 	assert_found(0, 1000, 5);
 	assert_int_equal(file.calls, 2);
 }
 
-static void test_errors_are_passed_on(void **state)
+TEST(test_errors_are_passed_on)
 {
 	uint64_t ret = 77;
 
-	(void)state;
 	set_file(1000, 5);
 	file.error = EIO;
 	assert_int_equal(find_nonzero(FD, WHOLE_FILE, &ret), -EIO);
 	assert_int_equal(ret, 77);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_zero),
-		cmocka_unit_test(test_one_other_byte),
-		cmocka_unit_test(test_short_reads),
-		cmocka_unit_test(test_the_end_of_the_file),
-		cmocka_unit_test(test_interrupted_read_is_made_again),
-		cmocka_unit_test(test_errors_are_passed_on),
-	};
-
-	return cmocka_run_group_tests_name("find-nonzero", tests, NULL, NULL);
 }

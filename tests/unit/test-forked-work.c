@@ -21,11 +21,10 @@ static void write_text(void *data, FILE *answer)
 	fputs(data, answer);
 }
 
-static void test_answer(void **state)
+TEST(test_answer)
 {
 	static char *const texts[] = { "", "text", ".", "two\nlines\n" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		CLEANUP_FREE char *answer = NULL;
 		size_t size;
@@ -44,12 +43,11 @@ static void write_much(void *data, FILE *answer)
 		putc('x', answer);
 }
 
-static void test_more_than_a_pipe_holds(void **state)
+TEST(test_more_than_a_pipe_holds)
 {
 	CLEANUP_FREE char *answer = NULL;
 	size_t size;
 
-	(void)state;
 	assert_int_equal(forked_work_run(write_much, NULL, LONG_TIME, &answer, &size), 0);
 	assert_int_equal(size, 1000000);
 	assert_int_equal(answer[999999], 'x');
@@ -77,11 +75,10 @@ static void expect_error(forked_work *work, void *data, uint64_t nanoseconds, in
 }
 
 /* Also one that ignores SIGTERM is ended, and later. */
-static void test_time_is_over(void **state)
+TEST(test_time_is_over)
 {
 	uint64_t started_at = monotonic_ns();
 
-	(void)state;
 	expect_error(wait_for_ever, NULL, SHORT_TIME, -ETIMEDOUT);
 	assert_true(monotonic_ns() - started_at >= SHORT_TIME);
 	assert_true(monotonic_ns() - started_at < FORKED_WORK_GRACE_NS);
@@ -100,21 +97,8 @@ static void die(void *data, FILE *answer)
 	raise(SIGKILL);
 }
 
-static void test_ends_early(void **state)
+TEST(test_ends_early)
 {
-	(void)state;
 	expect_error(die, "", LONG_TIME, -ECHILD);
 	expect_error(die, "part", LONG_TIME, -ECHILD);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answer),
-		cmocka_unit_test(test_more_than_a_pipe_holds),
-		cmocka_unit_test(test_time_is_over),
-		cmocka_unit_test(test_ends_early),
-	};
-
-	return cmocka_run_group_tests_name("forked-work", tests, NULL, NULL);
 }

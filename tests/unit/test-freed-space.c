@@ -102,11 +102,10 @@ static void judge(uint64_t disk, uint64_t freed, uint64_t kept)
 	found = space;
 }
 
-static void test_all_who_refer_to_it_are_in_the_set(void **state)
+TEST_WITH(test_all_who_refer_to_it_are_in_the_set, setup, teardown)
 {
 	const struct extent_ref both[] = { { 301, 0, SUBVOLID }, { 300, 0, SUBVOLID } };
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	add_extent(MIB(4), 100);
 	add_inode(301, 1);
@@ -115,7 +114,7 @@ static void test_all_who_refer_to_it_are_in_the_set(void **state)
 	judge(100, 100, 0);
 }
 
-static void test_one_of_them_is_not(void **state)
+TEST_WITH(test_one_of_them_is_not, setup, teardown)
 {
 	const struct extent_ref others[] = {
 		{ 300, 0, SUBVOLID }, { 299, 0, SUBVOLID },    { 300, 0, SUBVOLID + 1 },
@@ -123,7 +122,6 @@ static void test_one_of_them_is_not(void **state)
 	};
 	const struct extent_ref own = { 300, 0, SUBVOLID };
 
-	(void)state;
 	/* before, after and between those in the set, and with the same number elsewhere */
 	for (uint64_t i = 1; i < 5; i++) {
 		const struct extent_ref two[] = { others[0], others[i] };
@@ -136,18 +134,17 @@ static void test_one_of_them_is_not(void **state)
 	judge(10, 3, 7);
 }
 
-static void test_a_number_in_another_subvolume_is_another_inode(void **state)
+TEST_WITH(test_a_number_in_another_subvolume_is_another_inode, setup, teardown)
 {
 	const struct extent_ref ref = { 300, 0, SUBVOLID - 1 };
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	add_inode(300, 1);
 	expect_refs(MIB(4), &ref, 1);
 	judge(100, 0, 100);
 }
 
-static void test_addresses_are_of_one_filesystem(void **state)
+TEST_WITH(test_addresses_are_of_one_filesystem, setup, teardown)
 {
 	const struct extent_ref ref = { 300, 0, SUBVOLID };
 	const struct named_extent other = {
@@ -160,7 +157,6 @@ static void test_addresses_are_of_one_filesystem(void **state)
 	struct freed_space space;
 	char *failed_in;
 
-	(void)state;
 	two[0].fd = two[1].fd = MOCK_FD;
 	free(set->filesystems);
 	set->filesystems = two;
@@ -176,7 +172,7 @@ static void test_addresses_are_of_one_filesystem(void **state)
 	assert_false(space.has_raw_bytes);
 }
 
-static void test_an_extent_is_kept_once(void **state)
+TEST_WITH(test_an_extent_is_kept_once, setup, teardown)
 {
 	const struct extent_ref refs[] = {
 		{ 400, 0, SUBVOLID },
@@ -185,7 +181,6 @@ static void test_an_extent_is_kept_once(void **state)
 		{ 300, 0, SUBVOLID },
 	};
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	add_extent(MIB(8), 1000);
 	add_inode(300, 1);
@@ -233,11 +228,10 @@ static void expect_names(uint64_t inode, const char *names, const char *others, 
 	expect_batch(&key, NULL, 0, 0);
 }
 
-static void test_an_inode_goes_with_all_of_its_names(void **state)
+TEST_WITH(test_an_inode_goes_with_all_of_its_names, setup, teardown)
 {
 	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 301, 0, SUBVOLID } };
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	add_extent(MIB(8), 1000);
 	add_inode(300, 2);
@@ -254,11 +248,10 @@ static void test_an_inode_goes_with_all_of_its_names(void **state)
 }
 
 /* A name that was moved during the walk can be found twice. */
-static void test_names_that_are_no_longer_there(void **state)
+TEST_WITH(test_names_that_are_no_longer_there, setup, teardown)
 {
 	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 301, 0, SUBVOLID } };
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	add_extent(MIB(8), 1000);
 	for (uint64_t inode = 300; inode < 302; inode++) {
@@ -274,23 +267,21 @@ static void test_names_that_are_no_longer_there(void **state)
 	judge(1100, 1000, 100);
 }
 
-static void test_an_extent_that_is_gone(void **state)
+TEST_WITH(test_an_extent_that_is_gone, setup, teardown)
 {
-	(void)state;
 	add_extent(MIB(4), 100);
 	expect_logical_ino(MIB(4), FIRST_SIZE, NULL, 0, 0, 0, ENOENT);
 	judge(100, 0, 0);
 	assert_int_equal(found.moved_count, 1);
 }
 
-static void test_extents_that_are_being_moved(void **state)
+TEST_WITH(test_extents_that_are_being_moved, setup, teardown)
 {
 	const struct extent_ref refs[] = {
 		{ 300, 0, SUBVOLID },
 		{ 257, 0, BTRFS_DATA_RELOC_TREE_OBJECTID },
 	};
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	add_extent(MIB(8), 1000);
 	add_extent(MIB(12), 10000);
@@ -328,25 +319,22 @@ static void judge_cut_list(const struct extent_ref *refs, uint32_t count, uint64
 	assert_int_equal(found.incomplete_count, kept ? 0 : 1);
 }
 
-static void test_a_cut_list_leaves_it_open(void **state)
+TEST_WITH(test_a_cut_list_leaves_it_open, setup, teardown)
 {
 	const struct extent_ref ref = { 300, 0, SUBVOLID };
 
-	(void)state;
 	judge_cut_list(&ref, 1, 0);
 }
 
-static void test_a_cut_list_with_another_subvolume_keeps_it(void **state)
+TEST_WITH(test_a_cut_list_with_another_subvolume_keeps_it, setup, teardown)
 {
 	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 300, 0, SUBVOLID + 1 } };
 
-	(void)state;
 	judge_cut_list(refs, 2, 100);
 }
 
-static void test_what_a_leaf_outside_holds_is_not_looked_up(void **state)
+TEST_WITH(test_what_a_leaf_outside_holds_is_not_looked_up, setup, teardown)
 {
-	(void)state;
 	add_extent(MIB(4), 100);
 	record_sort_add(set->extents, &(struct named_extent){
 					      .bytenr = MIB(4),
@@ -389,32 +377,29 @@ static void expect_ref_count(uint64_t bytenr, uint64_t count)
 	expect_batch(&key, &item, 1, 0);
 }
 
-static void test_leaves_that_have_all_references(void **state)
+TEST_WITH(test_leaves_that_have_all_references, setup, teardown)
 {
-	(void)state;
 	add_leaf_refs(MIB(4), 1, 0);
 	add_leaf_refs(MIB(4), 2, 0);
 	expect_ref_count(MIB(4), 3);
 	judge(0, 100, 0);
 }
 
-static void test_leaves_that_do_not_have_all_references(void **state)
+TEST_WITH(test_leaves_that_do_not_have_all_references, setup, teardown)
 {
 	const struct extent_ref refs[] = { { 300, 0, SUBVOLID }, { 300, 0, SUBVOLID + 1 } };
 
-	(void)state;
 	add_leaf_refs(MIB(4), 2, 0);
 	expect_ref_count(MIB(4), 3);
 	expect_refs(MIB(4), refs, 2);
 	judge(0, 0, 100);
 }
 
-static void test_without_judgement_nothing_is_looked_up(void **state)
+TEST_WITH(test_without_judgement_nothing_is_looked_up, setup, teardown)
 {
 	struct freed_space space;
 	char *failed_in;
 
-	(void)state;
 	set->is_judged = false;
 	add_extent(MIB(4), 100);
 	add_extent(MIB(8), 1000);
@@ -452,7 +437,7 @@ static void assert_argument(size_t argument, uint64_t alone, uint64_t with_above
 }
 
 /* The first and the last argument that hold an extent decide where it is freed. */
-static void test_arguments(void **state)
+TEST_WITH(test_arguments, setup, teardown)
 {
 	const struct extent_ref all[] = {
 		{ 300, 0, SUBVOLID },
@@ -461,7 +446,6 @@ static void test_arguments(void **state)
 		{ 303, 0, SUBVOLID },
 	};
 
-	(void)state;
 	set->arguments = calloc(3, sizeof(*set->arguments));
 	set->argument_count = 3;
 	add_inode_of(0, 300, 1);
@@ -487,57 +471,27 @@ static void test_arguments(void **state)
 	assert_argument(2, 0, 1111);
 }
 
-static void test_failures(void **state)
+TEST_WITH(test_failures, setup, teardown)
 {
 	struct freed_space space;
 	char *failed_in;
 
-	(void)state;
 	add_extent(MIB(4), 100);
 	expect_logical_ino(MIB(4), FIRST_SIZE, NULL, 0, 0, 0, EPERM);
 	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), -EPERM);
 	assert_null(failed_in);
 }
 
-static void test_sizes_that_would_wrap(void **state)
+TEST_WITH(test_sizes_that_would_wrap, setup, teardown)
 {
 	const struct extent_ref ref = { 300, 0, SUBVOLID };
 	struct freed_space space;
 	char *failed_in;
 
-	(void)state;
 	add_extent(MIB(4), UINT64_MAX);
 	add_extent(MIB(8), 1);
 	add_inode(300, 1);
 	expect_refs(MIB(4), &ref, 1);
 	expect_refs(MIB(8), &ref, 1);
 	assert_int_equal(freed_space_find(set, NULL, &ops, NULL, &space, &failed_in), -EPROTO);
-}
-
-#define SET_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SET_TEST(test_all_who_refer_to_it_are_in_the_set),
-		SET_TEST(test_one_of_them_is_not),
-		SET_TEST(test_a_number_in_another_subvolume_is_another_inode),
-		SET_TEST(test_addresses_are_of_one_filesystem),
-		SET_TEST(test_an_extent_is_kept_once),
-		SET_TEST(test_an_inode_goes_with_all_of_its_names),
-		SET_TEST(test_names_that_are_no_longer_there),
-		SET_TEST(test_an_extent_that_is_gone),
-		SET_TEST(test_extents_that_are_being_moved),
-		SET_TEST(test_a_cut_list_leaves_it_open),
-		SET_TEST(test_a_cut_list_with_another_subvolume_keeps_it),
-		SET_TEST(test_what_a_leaf_outside_holds_is_not_looked_up),
-		SET_TEST(test_leaves_that_have_all_references),
-		SET_TEST(test_leaves_that_do_not_have_all_references),
-		SET_TEST(test_without_judgement_nothing_is_looked_up),
-		SET_TEST(test_arguments),
-		SET_TEST(test_failures),
-		SET_TEST(test_sizes_that_would_wrap),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -245,9 +245,8 @@ static int run(void)
 	return fsyncs;
 }
 
-static void test_log(void **state)
+TEST_WITH(test_log, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(run(), 2);
 	assert_int_equal(exercise->done, 25);
 	assert_int_equal(exercise->latency.count, 2);
@@ -261,9 +260,8 @@ static void test_log(void **state)
 	assert_int_equal(kernel.calls[CALL_COMMIT] + kernel.sleeps, 0);
 }
 
-static void test_full(void **state)
+TEST_WITH(test_full, setup, teardown)
 {
-	(void)state;
 	kernel.without_log = true;
 	assert_int_equal(run(), 2);
 	assert_int_equal(exercise->kinds[FSYNC_FULL].count, 2);
@@ -271,9 +269,8 @@ static void test_full(void **state)
 }
 
 /* Only where another fsync follows. */
-static void test_pause(void **state)
+TEST_WITH(test_pause, setup, teardown)
 {
-	(void)state;
 	exercise->plan.commits_between = true;
 	exercise->plan.pause_ns = 7;
 	assert_int_equal(run(), 2);
@@ -294,9 +291,8 @@ static void expect_failure(enum call call, unsigned int number, enum fsync_step 
 	assert_int_equal(exercise->latency.count, fsyncs);
 }
 
-static void test_failures(void **state)
+TEST_WITH(test_failures, setup, teardown)
 {
-	(void)state;
 	/* The first one is read before the first file. */
 	expect_failure(CALL_READ, 2, FSYNC_STEP_EXAMINE, 0);
 	expect_failure(CALL_ADD, 3, FSYNC_STEP_CREATE, 0);
@@ -316,9 +312,8 @@ static void plan_data(enum fsync_workload workload, uint64_t every)
 	exercise->plan.nocow = true;
 }
 
-static void test_append(void **state)
+TEST_WITH(test_append, setup, teardown)
 {
-	(void)state;
 	plan_data(FSYNC_APPEND, 5);
 	assert_int_equal(run(), 5);
 	assert_int_equal(kernel.calls[CALL_WRITE], 25);
@@ -329,9 +324,8 @@ static void test_append(void **state)
 	assert_int_equal(exercise->latency.total, 5 * FILE_NS);
 }
 
-static void test_overwrite(void **state)
+TEST_WITH(test_overwrite, setup, teardown)
 {
-	(void)state;
 	plan_data(FSYNC_OVERWRITE, 5);
 	assert_int_equal(run(), 5);
 	assert_int_equal(kernel.calls[CALL_WRITE], FSYNC_BLOCKS + 25);
@@ -340,9 +334,8 @@ static void test_overwrite(void **state)
 }
 
 /* A file of many blocks takes long. */
-static void test_signal_during_preparation(void **state)
+TEST_WITH(test_signal_during_preparation, setup, teardown)
 {
-	(void)state;
 	plan_data(FSYNC_OVERWRITE, 5);
 	/* It may be ignored where the tests run. */
 	signal(SIGTERM, SIG_DFL);
@@ -356,9 +349,8 @@ static void test_signal_during_preparation(void **state)
 	held = (struct interrupts){ 0 };
 }
 
-static void test_rename(void **state)
+TEST_WITH(test_rename, setup, teardown)
 {
-	(void)state;
 	plan_data(FSYNC_RENAME, 1);
 	assert_int_equal(run(), 25);
 	assert_int_equal(kernel.calls[CALL_MAKE], 25);
@@ -371,9 +363,8 @@ static void test_rename(void **state)
 }
 
 /* Two commits for each file. */
-static void test_rename_without_log(void **state)
+TEST_WITH(test_rename_without_log, setup, teardown)
 {
-	(void)state;
 	plan_data(FSYNC_RENAME, 1);
 	kernel.without_log = true;
 	assert_int_equal(run(), 25);
@@ -393,9 +384,8 @@ static void expect_data_failure(enum fsync_workload workload, enum call call, un
 	assert_int_equal(exercise->step, step);
 }
 
-static void test_data_failures(void **state)
+TEST_WITH(test_data_failures, setup, teardown)
 {
-	(void)state;
 	expect_data_failure(FSYNC_APPEND, CALL_MAKE, 1, FSYNC_STEP_CREATE);
 	expect_data_failure(FSYNC_APPEND, CALL_NOCOW, 1, FSYNC_STEP_CREATE);
 	expect_data_failure(FSYNC_APPEND, CALL_WRITE, 3, FSYNC_STEP_WRITE);
@@ -411,31 +401,9 @@ static void test_data_failures(void **state)
 	assert_int_equal(exercise->latency.count, 2);
 }
 
-static void test_begin_failure(void **state)
+TEST_WITH(test_begin_failure, setup, teardown)
 {
-	(void)state;
 	kernel.fails = CALL_READ;
 	kernel.fails_at = 1;
 	assert_int_equal(fsync_exercise_begin(exercise), -EIO);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_log),
-		TEST(test_full),
-		TEST(test_pause),
-		TEST(test_failures),
-		TEST(test_begin_failure),
-		TEST(test_append),
-		TEST(test_overwrite),
-		TEST(test_rename),
-		TEST(test_rename_without_log),
-		TEST(test_data_failures),
-		TEST(test_signal_during_preparation),
-	};
-
-	return cmocka_run_group_tests_name("fsync-exercise", tests, NULL, NULL);
 }

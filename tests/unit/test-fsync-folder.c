@@ -171,11 +171,10 @@ static void make_file(const char *name, const char *text)
 	close(fd);
 }
 
-static void test_life(void **state)
+TEST_WITH(test_life, setup, teardown)
 {
 	uint64_t nanoseconds = 0;
 
-	(void)state;
 	new_folder();
 	assert_int_equal(fsync_folder_sync(&folder, &nanoseconds), 0);
 	assert_true(nanoseconds > 0);
@@ -183,11 +182,10 @@ static void test_life(void **state)
 	expect_removed(3);
 }
 
-static void test_interrupted_and_failed_sync(void **state)
+TEST_WITH(test_interrupted_and_failed_sync, setup, teardown)
 {
 	uint64_t nanoseconds = 77;
 
-	(void)state;
 	new_folder();
 	fail_sync = EINTR;
 	assert_int_equal(fsync_folder_sync(&folder, &nanoseconds), 0);
@@ -200,33 +198,30 @@ static void test_interrupted_and_failed_sync(void **state)
 }
 
 /* teardown() sees that nothing is left. */
-static void test_failed_mark(void **state)
+TEST_WITH(test_failed_mark, setup, teardown)
 {
 	char left[FSYNC_FOLDER_NAME_SIZE];
 
-	(void)state;
 	fail_mark = EDQUOT;
 	assert_int_equal(fsync_folder_new(root_fd, &folder, left), -EDQUOT);
 	assert_string_equal(left, "");
 }
 
-static void test_removing_again(void **state)
+TEST_WITH(test_removing_again, setup, teardown)
 {
 	int count;
 
-	(void)state;
 	new_folder();
 	fail_unlink = EDQUOT;
 	assert_int_equal(remove_all(&folder, &count), -EDQUOT);
 	expect_removed(3 - count);
 }
 
-static void test_what_is_not_ours(void **state)
+TEST_WITH(test_what_is_not_ours, setup, teardown)
 {
 	static const char *const others[] = { "file_2", "file_", "file_x", "file_1x", "other" };
 	int count;
 
-	(void)state;
 	new_folder();
 	make_file("file_2", "data");
 	for (size_t i = 1; i < ARRAY_SIZE(others); i++)
@@ -244,11 +239,10 @@ static void test_what_is_not_ours(void **state)
 	assert_int_equal(__real_unlinkat(root_fd, folder.name, AT_REMOVEDIR), 0);
 }
 
-static void test_data(void **state)
+TEST_WITH(test_data, setup, teardown)
 {
 	int first, second;
 
-	(void)state;
 	new_folder();
 	first = fsync_folder_make_data(&folder, FSYNC_DATA_NAME);
 	assert_true(first >= 0);
@@ -266,11 +260,10 @@ static void test_data(void **state)
 	expect_removed(5);
 }
 
-static void test_data_that_is_not_ours(void **state)
+TEST_WITH(test_data_that_is_not_ours, setup, teardown)
 {
 	int count;
 
-	(void)state;
 	new_folder();
 	assert_int_equal(mkdirat(folder.fd, FSYNC_DATA_NAME, 0700), 0);
 	assert_int_equal(symlinkat("/etc/passwd", folder.fd, FSYNC_NEW_DATA_NAME), 0);
@@ -283,9 +276,8 @@ static void test_data_that_is_not_ours(void **state)
 	expect_removed(0);
 }
 
-static void test_what_has_vanished(void **state)
+TEST_WITH(test_what_has_vanished, setup, teardown)
 {
-	(void)state;
 	new_folder();
 	assert_int_equal(__real_unlinkat(folder.fd, "file_1", 0), 0);
 	expect_removed(2);
@@ -337,9 +329,8 @@ static void expect_left(int certain, int doubtful)
 	expect_found((struct found){ .certain = certain, .doubtful = doubtful });
 }
 
-static void test_left(void **state)
+TEST_WITH(test_left, setup, teardown)
 {
-	(void)state;
 	new_folder();
 	/* it is locked */
 	expect_found((struct found){ .in_use = 1 });
@@ -358,17 +349,15 @@ static void expect_doubtful(void)
 	expect_removed(3);
 }
 
-static void test_left_without_mark(void **state)
+TEST_WITH(test_left_without_mark, setup, teardown)
 {
-	(void)state;
 	new_folder();
 	marked_count = 0;
 	expect_doubtful();
 }
 
-static void test_left_with_another_mark(void **state)
+TEST_WITH(test_left_with_another_mark, setup, teardown)
 {
-	(void)state;
 	/* of 0.1 */
 	new_folder();
 	marked[0].size = 1;
@@ -382,11 +371,10 @@ static void test_left_with_another_mark(void **state)
 	expect_doubtful();
 }
 
-static void test_left_of_everybodys(void **state)
+TEST_WITH(test_left_of_everybodys, setup, teardown)
 {
 	static const mode_t modes[] = { 0755, 0770, 0701, 0720 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		new_folder();
 		assert_int_equal(fchmod(folder.fd, modes[i]), 0);
@@ -400,11 +388,10 @@ static void test_left_of_everybodys(void **state)
 }
 
 /* In a user namespace root may not set what is "trusted.". */
-static void test_root_who_may_not_mark(void **state)
+TEST_WITH(test_root_who_may_not_mark, setup, teardown)
 {
 	char left[FSYNC_FOLDER_NAME_SIZE];
 
-	(void)state;
 	fail_mark = EPERM;
 	if (geteuid()) {
 		assert_int_equal(fsync_folder_new(root_fd, &folder, left), -EPERM);
@@ -433,11 +420,10 @@ static void remove_directory(const char *name)
 	assert_int_equal(__real_unlinkat(root_fd, name, AT_REMOVEDIR), 0);
 }
 
-static void test_renamed(void **state)
+TEST_WITH(test_renamed, setup, teardown)
 {
 	int count;
 
-	(void)state;
 	new_folder();
 	make_directory("other");
 	rename_to(".", "renamed");
@@ -454,9 +440,8 @@ static void test_renamed(void **state)
 }
 
 /* Its error is the one that is told, and not that it was renamed. */
-static void test_removal_of_renamed_fails(void **state)
+TEST_WITH(test_removal_of_renamed_fails, setup, teardown)
 {
-	(void)state;
 	new_folder();
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(fsync_folder_remove_next(&folder), 1);
@@ -473,12 +458,11 @@ static void exchange(int fd, const char *name)
 	strcpy(folder.name, name);
 }
 
-static void test_exchanged_for_one_with_files(void **state)
+TEST_WITH(test_exchanged_for_one_with_files, setup, teardown)
 {
 	struct fsync_folder exchanged = { .fd = 77 };
 	char left[FSYNC_FOLDER_NAME_SIZE];
 
-	(void)state;
 	make_directory("bait");
 	folder.fd = openat(root_fd, "bait", O_RDONLY | O_DIRECTORY);
 	make_file("file_1", "");
@@ -492,12 +476,11 @@ static void test_exchanged_for_one_with_files(void **state)
 	remove_directory("ours");
 }
 
-static void test_exchanged_for_one_of_everybodys(void **state)
+TEST_WITH(test_exchanged_for_one_of_everybodys, setup, teardown)
 {
 	struct fsync_folder exchanged;
 	char left[FSYNC_FOLDER_NAME_SIZE];
 
-	(void)state;
 	make_directory("bait");
 	assert_int_equal(fchmodat(root_fd, "bait", 0777, 0), 0);
 	after_mkdir = exchange;
@@ -505,31 +488,4 @@ static void test_exchanged_for_one_of_everybodys(void **state)
 	assert_string_equal(left, folder.name);
 	remove_directory(folder.name);
 	remove_directory("ours");
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_life),
-		TEST(test_interrupted_and_failed_sync),
-		TEST(test_failed_mark),
-		TEST(test_removing_again),
-		TEST(test_what_is_not_ours),
-		TEST(test_data),
-		TEST(test_data_that_is_not_ours),
-		TEST(test_what_has_vanished),
-		TEST(test_left),
-		TEST(test_left_without_mark),
-		TEST(test_left_with_another_mark),
-		TEST(test_left_of_everybodys),
-		TEST(test_root_who_may_not_mark),
-		TEST(test_renamed),
-		TEST(test_removal_of_renamed_fails),
-		TEST(test_exchanged_for_one_with_files),
-		TEST(test_exchanged_for_one_of_everybodys),
-	};
-
-	return cmocka_run_group_tests_name("fsync-folder", tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static void expect_fsync(pid_t tid, uint64_t inode, enum fsync_kind kind)
 	assert_int_equal(call.kind, kind);
 }
 
-static void test_log(void **state)
+TEST_WITH(test_log, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(add(FSYNC_EVENT_BEGIN, 1, 100), 0);
 	assert_int_equal(add(FSYNC_EVENT_END, 1, 150), 1);
 	expect_fsync(1, 100, FSYNC_LOG);
@@ -61,9 +60,8 @@ static void test_log(void **state)
 	assert_int_equal(add(FSYNC_EVENT_EXIT, 1, 170), 0);
 }
 
-static void test_commit_by_its_thread(void **state)
+TEST_WITH(test_commit_by_its_thread, setup, teardown)
 {
-	(void)state;
 	add(FSYNC_EVENT_BEGIN, 1, 100);
 	assert_int_equal(add(FSYNC_EVENT_COMMIT, 1, 120), 0);
 	assert_int_equal(add(FSYNC_EVENT_END, 1, 150), 1);
@@ -71,9 +69,8 @@ static void test_commit_by_its_thread(void **state)
 	assert_true(call.has_committed);
 }
 
-static void test_commit_by_another_thread(void **state)
+TEST_WITH(test_commit_by_another_thread, setup, teardown)
 {
-	(void)state;
 	add(FSYNC_EVENT_BEGIN, 1, 100);
 	assert_int_equal(add(FSYNC_EVENT_COMMIT, 2, 120), 1);
 	assert_false(call.is_fsync);
@@ -84,9 +81,8 @@ static void test_commit_by_another_thread(void **state)
 	assert_false(call.has_committed);
 }
 
-static void test_commit_before_it(void **state)
+TEST_WITH(test_commit_before_it, setup, teardown)
 {
-	(void)state;
 	add(FSYNC_EVENT_COMMIT, 1, 90);
 	add(FSYNC_EVENT_BEGIN, 1, 100);
 	assert_int_equal(add(FSYNC_EVENT_END, 1, 150), 1);
@@ -94,9 +90,8 @@ static void test_commit_before_it(void **state)
 }
 
 /* Writes with O_SYNC: the end of the system call is not traced. */
-static void test_fsync_without_an_end(void **state)
+TEST_WITH(test_fsync_without_an_end, setup, teardown)
 {
-	(void)state;
 	add(FSYNC_EVENT_BEGIN, 1, 100);
 	assert_int_equal(add(FSYNC_EVENT_BEGIN, 1, 200), 1);
 	expect_fsync(1, 100, FSYNC_LOG);
@@ -109,9 +104,8 @@ static void test_fsync_without_an_end(void **state)
 }
 
 /* Neither the time nor the commit of the next call is that of a write with O_SYNC. */
-static void test_fsync_before_another_call(void **state)
+TEST_WITH(test_fsync_before_another_call, setup, teardown)
 {
-	(void)state;
 	add(FSYNC_EVENT_BEGIN, 1, 100);
 	assert_int_equal(add(FSYNC_EVENT_CALL, 1, 9000), 1);
 	expect_fsync(1, 100, FSYNC_LOG);
@@ -121,9 +115,8 @@ static void test_fsync_before_another_call(void **state)
 	assert_int_equal(add(FSYNC_EVENT_END, 1, 9200), 0);
 }
 
-static void test_threads_at_the_same_time(void **state)
+TEST_WITH(test_threads_at_the_same_time, setup, teardown)
 {
-	(void)state;
 	for (pid_t tid = 1; tid <= 100; tid++)
 		assert_int_equal(add(FSYNC_EVENT_BEGIN, tid * 37 % 101, 1000 + tid), 0);
 	for (pid_t tid = 100; tid >= 1; tid--) {
@@ -133,9 +126,8 @@ static void test_threads_at_the_same_time(void **state)
 	}
 }
 
-static void test_too_many_threads(void **state)
+TEST_WITH(test_too_many_threads, setup, teardown)
 {
-	(void)state;
 	for (pid_t tid = 0; tid <= FSYNC_TALLY_THREADS_MAX; tid++)
 		assert_int_equal(add(FSYNC_EVENT_BEGIN, FSYNC_TALLY_THREADS_MAX - tid, 1000 + tid),
 				 0);
@@ -143,20 +135,4 @@ static void test_too_many_threads(void **state)
 	assert_int_equal(add(FSYNC_EVENT_END, FSYNC_TALLY_THREADS_MAX, 9000), 0);
 	for (pid_t tid = 1; tid <= FSYNC_TALLY_THREADS_MAX; tid++)
 		assert_int_equal(add(FSYNC_EVENT_END, FSYNC_TALLY_THREADS_MAX - tid, 9000), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_log, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_commit_by_its_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_commit_by_another_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_commit_before_it, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fsync_without_an_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_fsync_before_another_call, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads_at_the_same_time, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_too_many_threads, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

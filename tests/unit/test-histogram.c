@@ -39,20 +39,18 @@ static size_t count_of(const char *text, const char *word)
 	return count;
 }
 
-static void test_no_call(void **state)
+TEST_WITH(test_no_call, setup, NULL)
 {
 	CLEANUP_FREE char *text = print();
 
-	(void)state;
 	assert_string_equal(text, "");
 }
 
 /* From the fastest to the slowest call, both where they begin a step, with the empty ones between. */
-static void test_rows(void **state)
+TEST_WITH(test_rows, setup, NULL)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	latency_record(&latency, 4);
 	latency_record(&latency, 16);
 	text = print();
@@ -69,11 +67,10 @@ static void test_rows(void **state)
 }
 
 /* One call among a thousand is visible. */
-static void test_shortest_bar(void **state)
+TEST_WITH(test_shortest_bar, setup, NULL)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		latency_record(&latency, 4);
 	latency_record(&latency, 9);
@@ -96,12 +93,11 @@ static char *as_json(const struct latency *calls)
 	return text;
 }
 
-static void test_json(void **state)
+TEST_WITH(test_json, setup, NULL)
 {
 	CLEANUP_FREE char *none = as_json(NULL);
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	assert_non_null(strstr(none, "\"histogram\": null"));
 	latency_record(&latency, 4);
 	latency_record(&latency, 16);
@@ -111,16 +107,4 @@ static void test_json(void **state)
 	assert_int_equal(count_of(text, "low_ns"), 2);
 	assert_non_null(strstr(text,
 			       "\"low_ns\": 16,\n      \"high_ns\": 32,\n      \"count\": 2\n"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_no_call, setup),
-		cmocka_unit_test_setup(test_rows, setup),
-		cmocka_unit_test_setup(test_shortest_bar, setup),
-		cmocka_unit_test_setup(test_json, setup),
-	};
-
-	return cmocka_run_group_tests_name("histogram", tests, NULL, NULL);
 }

@@ -72,12 +72,11 @@ static bool edit(struct leaf *leaf)
 	return image_inode_flags_edit_leaf(leaf, sizeof(*leaf), fsid, TREE, INODE, INODE_NODATACOW);
 }
 
-static void test_leaf(void **state)
+TEST(test_leaf)
 {
 	struct leaf *leaf = malloc(sizeof(*leaf));
 	uint32_t checksum;
 
-	(void)state;
 	make_leaf(leaf);
 	assert_true(edit(leaf));
 	assert_int_equal(le64toh(inode_item(leaf, 0)->flags), INODE_PREALLOC | INODE_NODATACOW);
@@ -146,7 +145,7 @@ static void break_count(struct leaf *leaf)
 	leaf->header.nritems = htole32(UINT32_MAX);
 }
 
-static void test_leaves_of_others(void **state)
+TEST(test_leaves_of_others)
 {
 	static void (*const breaks[])(struct leaf *) = {
 		break_fsid, break_owner,  break_level,	    break_type,	       break_key_offset,
@@ -154,7 +153,6 @@ static void test_leaves_of_others(void **state)
 	};
 	struct leaf *leaf = malloc(sizeof(*leaf)), *before = malloc(sizeof(*before));
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(breaks); i++) {
 		make_leaf(leaf);
 		breaks[i](leaf);
@@ -212,14 +210,13 @@ static uint64_t flags_at(int fd, off_t offset)
 }
 
 /* Both copies, and the one that is not on a bound is none. */
-static void test_image(void **state)
+TEST(test_image)
 {
 	const off_t copies[] = { 1 << 20, (1 << 20) + 5 * NODE_SIZE };
 	const off_t data = (2 << 20) + 4096;
 	struct leaf *leaf = malloc(sizeof(*leaf));
 	int fd = new_image();
 
-	(void)state;
 	make_leaf(leaf);
 	put_super(fd, NODE_SIZE, BTRFS_CSUM_TYPE_CRC32);
 	assert_int_equal(image_inode_flags_edit(fd, TREE, INODE, INODE_NODATACOW), -ENOENT);
@@ -235,12 +232,11 @@ static void test_image(void **state)
 	close(fd);
 }
 
-static void test_images_of_others(void **state)
+TEST(test_images_of_others)
 {
 	static const uint32_t node_sizes[] = { 0, 2048, 12288, 131072, UINT32_MAX };
 	int fd = new_image();
 
-	(void)state;
 	assert_int_equal(image_inode_flags_edit(fd, TREE, INODE, 1), -EPROTO);
 	for (size_t i = 0; i < ARRAY_SIZE(node_sizes); i++) {
 		put_super(fd, node_sizes[i], BTRFS_CSUM_TYPE_CRC32);
@@ -252,16 +248,4 @@ static void test_images_of_others(void **state)
 	assert_int_equal(image_inode_flags_edit(fd, TREE, INODE, 1), -EPROTO);
 	close(fd);
 	assert_int_equal(image_inode_flags_edit(fd, TREE, INODE, 1), -EBADF);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_leaf),
-		cmocka_unit_test(test_leaves_of_others),
-		cmocka_unit_test(test_image),
-		cmocka_unit_test(test_images_of_others),
-	};
-
-	return cmocka_run_group_tests_name("image-inode-flags", tests, NULL, NULL);
 }

@@ -37,12 +37,11 @@ static struct tree_item item_of(const struct btrfs_inode_item *raw)
 	};
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = INODE_NODATASUM | INODE_NODATACOW | INODE_PREALLOC | 1 << 11 | 1 << 12 |
 			 1u << 31;
 
-	(void)state;
 	assert_string_equal(inode_flags_take_name(&flags), "nodatasum");
 	assert_string_equal(inode_flags_take_name(&flags), "nodatacow");
 	assert_string_equal(inode_flags_take_name(&flags), "prealloc");
@@ -51,12 +50,11 @@ static void test_names(void **state)
 	assert_int_equal(flags, 1 << 12 | 1u << 31);
 }
 
-static void test_every_flag_ends(void **state)
+TEST_WITH(test_every_flag_ends, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = UINT32_MAX;
 	int count = 0;
 
-	(void)state;
 	while (inode_flags_take_name(&flags))
 		count++;
 	assert_int_equal(count, 12);
@@ -65,11 +63,10 @@ static void test_every_flag_ends(void **state)
 	assert_null(inode_flags_take_name(&flags));
 }
 
-static void test_file_flags(void **state)
+TEST_WITH(test_file_flags, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = 99;
 
-	(void)state;
 	expect_getflags(FS_NOCOW_FL | FS_APPEND_FL | FS_EXTENT_FL, 0);
 	assert_int_equal(inode_flags_of(MOCK_FD, &flags), 0);
 	assert_int_equal(flags, INODE_NODATACOW | 1 << 7);
@@ -79,7 +76,7 @@ static void test_file_flags(void **state)
 }
 
 /* One by one: each has the place that the tree has for it. */
-static void test_each_file_flag(void **state)
+TEST_WITH(test_each_file_flag, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const struct {
 		unsigned int file_flag;
@@ -92,7 +89,6 @@ static void test_each_file_flag(void **state)
 		{ FS_COMPR_FL, "compress" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint32_t flags;
 
@@ -103,23 +99,21 @@ static void test_each_file_flag(void **state)
 	}
 }
 
-static void test_file_flags_error(void **state)
+TEST_WITH(test_file_flags_error, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = 99;
 
-	(void)state;
 	expect_getflags(0, ENOTTY);
 	assert_int_equal(inode_flags_of(MOCK_FD, &flags), -ENOTTY);
 	assert_int_equal(flags, 99);
 }
 
-static void test_parse(void **state)
+TEST_WITH(test_parse, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const struct btrfs_inode_item raw = { .flags = htole64(1ULL << 40 | 0x13) };
 	struct tree_item item = item_of(&raw);
 	uint32_t flags = 99;
 
-	(void)state;
 	assert_int_equal(inode_flags_parse(&item, &flags), 0);
 	assert_int_equal(flags, 0x13);
 	flags = 99;
@@ -130,7 +124,7 @@ static void test_parse(void **state)
 }
 
 /* The tree may be behind, but of nodatasum and prealloc only it tells. */
-static void test_all(void **state)
+TEST_WITH(test_all, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const struct btrfs_inode_item raw = {
 		.flags = htole64(INODE_NODATASUM | INODE_PREALLOC | 1 << 7 | 1u << 31),
@@ -138,18 +132,16 @@ static void test_all(void **state)
 	const struct tree_item item = item_of(&raw);
 	uint32_t flags = 99;
 
-	(void)state;
 	expect_getflags(FS_NOCOW_FL, 0);
 	expect_tree_search(&inode_key, &item, 1, 0);
 	assert_int_equal(inode_flags_all_of(MOCK_FD, INODE, &flags), 0);
 	assert_int_equal(flags, INODE_NODATACOW | INODE_NODATASUM | INODE_PREALLOC | 1u << 31);
 }
 
-static void test_all_errors(void **state)
+TEST_WITH(test_all_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = 99;
 
-	(void)state;
 	expect_getflags(0, EACCES);
 	assert_int_equal(inode_flags_all_of(MOCK_FD, INODE, &flags), -EACCES);
 	expect_getflags(0, 0);
@@ -190,11 +182,10 @@ static void expect_directory(uint64_t inode, uint64_t inode_flags, int error)
 	expect_tree_search(&key, &item, inode_flags != UINT64_MAX && !error ? 1 : 0, error);
 }
 
-static void test_parents(void **state)
+TEST_WITH(test_parents, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = 99;
 
-	(void)state;
 	expect_names(0, 300, 3, 0);
 	expect_directory(300, 1 << 7, 0);
 	expect_directory(301, UINT64_MAX, 0);
@@ -208,11 +199,10 @@ static void test_parents(void **state)
 	assert_int_equal(flags, 0);
 }
 
-static void test_parents_errors(void **state)
+TEST_WITH(test_parents_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint32_t flags = 99;
 
-	(void)state;
 	expect_names(0, 300, 0, EPERM);
 	assert_int_equal(inode_flags_of_parents(MOCK_FD, INODE, &flags), -EPERM);
 	expect_names(0, 300, 1, 0);
@@ -231,9 +221,8 @@ static void expect_setflags(unsigned int file_flags, int error)
 	});
 }
 
-static void test_set_nocow(void **state)
+TEST_WITH(test_set_nocow, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_setflags(0, 0);
 	expect_setflags(FS_NOCOW_FL, 0);
 	assert_int_equal(inode_flags_set_nocow(MOCK_FD, true), 0);
@@ -241,23 +230,4 @@ static void test_set_nocow(void **state)
 	assert_int_equal(inode_flags_set_nocow(MOCK_FD, false), 0);
 	expect_setflags(0, EPERM);
 	assert_int_equal(inode_flags_set_nocow(MOCK_FD, true), -EPERM);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOCKED_TEST(test_names),
-		MOCKED_TEST(test_every_flag_ends),
-		MOCKED_TEST(test_file_flags),
-		MOCKED_TEST(test_each_file_flag),
-		MOCKED_TEST(test_file_flags_error),
-		MOCKED_TEST(test_parse),
-		MOCKED_TEST(test_all),
-		MOCKED_TEST(test_all_errors),
-		MOCKED_TEST(test_parents),
-		MOCKED_TEST(test_parents_errors),
-		MOCKED_TEST(test_set_nocow),
-	};
-
-	return cmocka_run_group_tests_name("inode-flags", tests, NULL, NULL);
 }

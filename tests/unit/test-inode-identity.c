@@ -109,13 +109,12 @@ static uint64_t inode_of(const char *name)
 	return inode;
 }
 
-static void test_inode(void **state)
+TEST_WITH(test_inode, setup, teardown)
 {
 	int64_t before = time(NULL) - 1;
 	int first = make_file("first"), second = make_file("second");
 	struct inode_identity identity = identity_of(first), again;
 
-	(void)state;
 	assert_int_equal(identity.inode, inode_of("first"));
 	assert_int_equal(identity_of(second).inode, inode_of("second"));
 	if (birth_is_known)
@@ -133,13 +132,12 @@ static void test_inode(void **state)
 	close(second);
 }
 
-static void test_name(void **state)
+TEST_WITH(test_name, setup, teardown)
 {
 	int first = make_file("first"), second = make_file("second");
 	struct stat status;
 	bool is_name;
 
-	(void)state;
 	assert_int_equal(fstat(first, &status), 0);
 	is_name = is_name_of_inode(root_fd, "first", status.st_dev, status.st_ino);
 	assert_int_equal(is_name, knows_mount_roots);
@@ -183,11 +181,10 @@ static void assert_listed(int fd, uint64_t told)
 		assert_int_equal(told, mount);
 }
 
-static void test_mount(void **state)
+TEST_WITH(test_mount, setup, teardown)
 {
 	int first = make_file("first");
 
-	(void)state;
 	assert_listed(first, mount_of(first));
 	assert_listed(proc_fd, mount_of(proc_fd));
 	no_mount_id = true;
@@ -196,28 +193,13 @@ static void test_mount(void **state)
 	close(first);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	struct inode_identity identity = { .inode = 77 };
 	uint64_t mount = 77;
 
-	(void)state;
 	assert_int_equal(inode_identity_of(-1, &identity), -EBADF);
 	assert_int_equal(mount_identity_of(-1, &mount), -EBADF);
 	assert_int_equal(identity.inode, 77);
 	assert_int_equal(mount, 77);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_inode),
-		TEST(test_name),
-		TEST(test_mount),
-		TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("inode-identity", tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "fs/inode-names.h"
 #include "test.h"
 
-static void test_refs(void **state)
+TEST(test_refs)
 {
 	struct __attribute__((packed)) {
 		struct btrfs_inode_ref first;
@@ -28,7 +28,6 @@ static void test_refs(void **state)
 	struct inode_name name = { 0 };
 	size_t position = 0;
 
-	(void)state;
 	assert_int_equal(inode_name_parse(&item, &position, &name), 1);
 	assert_int_equal(name.parent, 257);
 	assert_int_equal(name.length, 3);
@@ -49,7 +48,7 @@ static void test_refs(void **state)
 	}
 }
 
-static void test_extref(void **state)
+TEST(test_extref)
 {
 	struct __attribute__((packed)) {
 		struct btrfs_inode_extref ref;
@@ -63,7 +62,6 @@ static void test_extref(void **state)
 	struct inode_name name = { 0 };
 	size_t position = 0;
 
-	(void)state;
 	assert_int_equal(inode_name_parse(&item, &position, &name), 1);
 	assert_int_equal(name.parent, 258);
 	assert_int_equal(name.length, 2);
@@ -75,23 +73,11 @@ static void test_extref(void **state)
 	}
 }
 
-static void test_other_items_have_no_names(void **state)
+TEST(test_other_items_have_no_names)
 {
 	const struct tree_item item = { 300, BTRFS_INODE_ITEM_KEY, 0, 1, "anything", 8 };
 	struct inode_name name = { 0 };
 	size_t position = 0;
 
-	(void)state;
 	assert_int_equal(inode_name_parse(&item, &position, &name), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refs),
-		cmocka_unit_test(test_extref),
-		cmocka_unit_test(test_other_items_have_no_names),
-	};
-
-	return cmocka_run_group_tests_name("inode-names", tests, NULL, NULL);
 }

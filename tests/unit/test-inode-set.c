@@ -22,9 +22,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void test_add(void **state)
+TEST_WITH(test_add, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(inode_set_add(set, 1, 257), 1);
 	assert_int_equal(inode_set_add(set, 1, 257), 0);
 	assert_int_equal(inode_set_add(set, 1, 258), 1);
@@ -34,9 +33,8 @@ static void test_add(void **state)
 	assert_int_equal(inode_set_add(set, 2, 257), 0);
 }
 
-static void test_numbers(void **state)
+TEST_WITH(test_numbers, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(inode_set_add_numbered(set, 1, 257, 7), 1);
 	assert_int_equal(inode_set_add_numbered(set, 1, 257, 8), 0);
 	assert_int_equal(inode_set_add_numbered(set, 1, 257, 7), 1);
@@ -45,23 +43,21 @@ static void test_numbers(void **state)
 	assert_int_equal(inode_set_add_numbered(set, 1, 258, 8), 1);
 }
 
-static void test_limits(void **state)
+TEST_WITH(test_limits, setup, teardown)
 {
 	static const uint64_t numbers[] = { 0, 1, UINT32_MAX, 1ULL << 32, UINT64_MAX };
 	const size_t count = ARRAY_SIZE(numbers);
 
-	(void)state;
 	for (int expected = 1; expected >= 0; expected--)
 		for (size_t i = 0; i < count * count; i++)
 			assert_int_equal(inode_set_add(set, numbers[i / count], numbers[i % count]),
 					 expected);
 }
 
-static void test_random(void **state)
+TEST_WITH(test_random, setup, teardown)
 {
 	static bool held[4][1024];
 
-	(void)state;
 	srand(1);
 	for (size_t i = 0; i < 20000; i++) {
 		size_t device = rand() % 4, inode = rand() % 1024;
@@ -70,16 +66,4 @@ static void test_random(void **state)
 		assert_int_equal(inode_set_add(set, device, inode), !held[device][inode]);
 		held[device][inode] = true;
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_add, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_random, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("inode-set", tests, NULL, NULL);
 }

@@ -18,12 +18,11 @@
 
 #define LONG (600 * NANOSECONDS_PER_SECOND)
 
-static void test_none(void **state)
+TEST(test_none)
 {
 	struct interrupts interrupts;
 	uint64_t start = monotonic_ns();
 
-	(void)state;
 	interrupts_hold(&interrupts);
 	assert_int_equal(interrupts_pending(&interrupts), 0);
 	assert_int_equal(interrupts_sleep(&interrupts, 1000000), 0);
@@ -74,9 +73,8 @@ static int status_of(int signal, bool ignored, bool asks)
 	_exit(5);
 }
 
-static void test_ends_by_the_signal(void **state)
+TEST(test_ends_by_the_signal)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		int status = status_of(signals[i], false, true);
 
@@ -89,9 +87,8 @@ static void test_ends_by_the_signal(void **state)
 	}
 }
 
-static void test_ignored(void **state)
+TEST(test_ignored)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		int status = status_of(signals[i], true, true);
 
@@ -165,13 +162,12 @@ static void call_with_signal(waiting *call)
 	_exit(6);
 }
 
-static void test_no_call_waits(void **state)
+TEST(test_no_call_waits)
 {
 	static waiting *const calls[] = { wait_in_write, wait_in_read, wait_in_flush,
 					  wait_for_writer };
 	char directory[] = "/tmp/test-interrupts-XXXXXX";
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(chdir(directory), 0);
 	assert_int_equal(mkfifo("fifo", 0600), 0);
@@ -190,11 +186,10 @@ static void test_no_call_waits(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-static void test_forgotten(void **state)
+TEST(test_forgotten)
 {
 	struct interrupts interrupts;
 
-	(void)state;
 	interrupts_hold(&interrupts);
 	raise(SIGHUP);
 	interrupts_forget(&interrupts);
@@ -204,14 +199,13 @@ static void test_forgotten(void **state)
 }
 
 /* The timer is not left running, and what was there before is there again. */
-static void test_restored(void **state)
+TEST(test_restored)
 {
 	struct interrupts interrupts;
 	struct sigaction action;
 	int status;
 	pid_t child = fork();
 
-	(void)state;
 	assert_true(child >= 0);
 	if (!child) {
 		set_actions(SIG_DFL);
@@ -230,15 +224,4 @@ static void test_restored(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none),	  cmocka_unit_test(test_ends_by_the_signal),
-		cmocka_unit_test(test_ignored),	  cmocka_unit_test(test_no_call_waits),
-		cmocka_unit_test(test_forgotten), cmocka_unit_test(test_restored),
-	};
-
-	return cmocka_run_group_tests_name("interrupts", tests, NULL, NULL);
 }

@@ -86,15 +86,13 @@ static void assert_string_member(struct json_object *object, const char *key, co
 	assert_string_equal(json_object_get_string(member), expected);
 }
 
-static void test_header_alone(void **state)
+TEST_WITH(test_header_alone, setup, teardown)
 {
-	(void)state;
 	assert_text(HEADER "\n}\n");
 }
 
-static void test_values(void **state)
+TEST_WITH(test_values, setup, teardown)
 {
-	(void)state;
 	json_add_uint(&json, "zero", 0);
 	json_add_uint(&json, "largest", UINT64_MAX);
 	json_add_int(&json, "negative", -1);
@@ -115,9 +113,8 @@ static void test_values(void **state)
 			   "}\n");
 }
 
-static void test_nesting(void **state)
+TEST_WITH(test_nesting, setup, teardown)
 {
-	(void)state;
 	json_begin_array(&json, "list");
 	json_add_uint(&json, NULL, 1);
 	json_begin_object(&json, NULL);
@@ -142,9 +139,8 @@ static void test_nesting(void **state)
 			   "}\n");
 }
 
-static void test_empty_containers(void **state)
+TEST_WITH(test_empty_containers, setup, teardown)
 {
-	(void)state;
 	json_begin_array(&json, "array");
 	json_end_array(&json);
 	json_begin_object(&json, "object");
@@ -166,11 +162,10 @@ static void test_empty_containers(void **state)
 }
 
 /* The top object takes one level. */
-static void test_deepest_nesting(void **state)
+TEST_WITH(test_deepest_nesting, setup, teardown)
 {
 	struct json_object *object;
 
-	(void)state;
 	for (size_t i = 0; i < JSON_DEPTH_MAX - 2; i++)
 		json_begin_object(&json, "deeper");
 	json_add_bool(&json, "bottom", true);
@@ -188,7 +183,7 @@ static void test_deepest_nesting(void **state)
 }
 
 /* Strings come back as they were, whatever is in them. */
-static void test_escapes(void **state)
+TEST_WITH(test_escapes, setup, teardown)
 {
 	static const char *const strings[] = {
 		"",
@@ -218,7 +213,6 @@ static void test_escapes(void **state)
 	};
 	struct json_object *object;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		json_add_string(&json, (char[]){ 'A' + i, '\0' }, strings[i]);
 	json_add_string(&json, "key \"with\" \n", "x");
@@ -234,9 +228,8 @@ static void test_escapes(void **state)
 }
 
 /* What is ASCII is written as json-c writes it, and the rest, which it leaves alone, is escaped. */
-static void test_bytes_as_json_c_has_them(void **state)
+TEST_WITH(test_bytes_as_json_c_has_them, setup, teardown)
 {
-	(void)state;
 	for (unsigned int byte = 1; byte < 0x7f; byte++)
 		json_add_string(&json, "x", (char[]){ 'a', (char)byte, 'z', '\0' });
 	end();
@@ -251,9 +244,8 @@ static void test_bytes_as_json_c_has_them(void **state)
 	}
 }
 
-static void test_code_points(void **state)
+TEST_WITH(test_code_points, setup, teardown)
 {
-	(void)state;
 	json_add_string(&json, "x", "\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf");
 	json_add_string(&json, "y", "\xf0\x90\x80\x80 \xf0\x9f\x98\x80 \xf4\x8f\xbf\xbf");
 	assert_text(HEADER ",\n"
@@ -263,11 +255,10 @@ static void test_code_points(void **state)
 }
 
 /* Each byte alone: what is not UTF-8 is told byte by byte. */
-static void test_every_byte(void **state)
+TEST_WITH(test_every_byte, setup, teardown)
 {
 	struct json_object *object;
 
-	(void)state;
 	for (unsigned int byte = 0x80; byte < 0x100; byte++) {
 		char key[8];
 
@@ -286,14 +277,13 @@ static void test_every_byte(void **state)
 }
 
 /* A message in another encoding, for example. */
-static void test_other_bytes(void **state)
+TEST_WITH(test_other_bytes, setup, teardown)
 {
 	static const char *const strings[] = {
 		"\xff", "a\xc3", "\x80z", "\xf7\xbf\xbf\xbf", "\xe2\x80",
 	};
 	struct json_object *object;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
 		json_add_string(&json, (char[]){ 'A' + i, '\0' }, strings[i]);
 	object = read_back();
@@ -305,11 +295,10 @@ static void test_other_bytes(void **state)
 	json_object_put(object);
 }
 
-static void test_utf8_name(void **state)
+TEST_WITH(test_utf8_name, setup, teardown)
 {
 	struct json_object *object;
 
-	(void)state;
 	json_add_name(&json, "path",
 		      "gr\xc3\xb6\xc3\x9f"
 		      "e\n\\");
@@ -321,11 +310,10 @@ static void test_utf8_name(void **state)
 	json_object_put(object);
 }
 
-static void test_other_name(void **state)
+TEST_WITH(test_other_name, setup, teardown)
 {
 	struct json_object *object;
 
-	(void)state;
 	json_add_name(&json, "path",
 		      "gr\xf6"
 		      "e\n\\");
@@ -337,9 +325,8 @@ static void test_other_name(void **state)
 	json_object_put(object);
 }
 
-static void test_what_is_not_known(void **state)
+TEST_WITH(test_what_is_not_known, setup, teardown)
 {
-	(void)state;
 	json_add_name(&json, "path", NULL);
 	json_add_string(&json, "verdict", NULL);
 	json_add_known_uint(&json, "reads", false, 7);
@@ -357,12 +344,11 @@ static const char *name_at(struct json_object *array, size_t index)
 	return json_object_get_string(json_object_array_get_idx(array, index));
 }
 
-static void test_utf8_names(void **state)
+TEST_WITH(test_utf8_names, setup, teardown)
 {
 	const char *const names[] = { "a", "b\\x", NULL };
 	struct json_object *object, *array;
 
-	(void)state;
 	json_add_names(&json, "paths", names);
 	object = read_back();
 	assert_true(json_object_object_get_ex(object, "paths", &array));
@@ -374,12 +360,11 @@ static void test_utf8_names(void **state)
 }
 
 /* One name that is not UTF-8 makes all of them escaped, so that one mark says it of all. */
-static void test_other_names(void **state)
+TEST_WITH(test_other_names, setup, teardown)
 {
 	const char *const names[] = { "a", "\xff", "b\\x", NULL };
 	struct json_object *object, *array;
 
-	(void)state;
 	json_add_names(&json, "paths", names);
 	object = read_back();
 	assert_true(json_object_object_get_ex(object, "paths", &array));
@@ -394,9 +379,8 @@ static void test_other_names(void **state)
 #define LINE "{\"__header\":{\"version\":\"1\"}"
 
 /* The commas are those of each line alone. */
-static void test_lines(void **state)
+TEST_WITH(test_lines, setup_lines, teardown)
 {
-	(void)state;
 	json_begin_result(&json);
 	json_add_string(&json, "text", "a\nb: c, d");
 	json_begin_array(&json, "values");
@@ -414,9 +398,8 @@ static void test_lines(void **state)
 			 ",\"list\":{}}\n" LINE ",\"total\":{\"count\":2}}\n");
 }
 
-static void test_each_line_is_flushed(void **state)
+TEST_WITH(test_each_line_is_flushed, setup_lines, teardown)
 {
-	(void)state;
 	for (size_t before = 0, lines = 0; lines < 3; lines++) {
 		json_begin_result(&json);
 		json_end_result(&json);
@@ -429,9 +412,8 @@ static void test_each_line_is_flushed(void **state)
 }
 
 /* The keys next to the results of a document. */
-static void test_results_of_a_document(void **state)
+TEST_WITH(test_results_of_a_document, setup_lines, teardown)
 {
-	(void)state;
 	json_begin_results(&json, json.stream, JSON_DOCUMENT, "list");
 	json_begin_result(&json);
 	json_end_result(&json);
@@ -457,9 +439,8 @@ static void fail_result_within(unsigned int depth)
 	json_end_result(&json);
 }
 
-static void test_failed_results_of_a_document(void **state)
+TEST_WITH(test_failed_results_of_a_document, setup_lines, teardown)
 {
-	(void)state;
 	json_begin_results(&json, json.stream, JSON_DOCUMENT, "list");
 	for (unsigned int depth = 0; depth < 3; depth++)
 		fail_result_within(depth);
@@ -483,20 +464,18 @@ static void test_failed_results_of_a_document(void **state)
 			   "}\n");
 }
 
-static void test_failed_line(void **state)
+TEST_WITH(test_failed_line, setup_lines, teardown)
 {
-	(void)state;
 	fail_result_within(2);
 	json_end_results(&json);
 	assert_text(LINE ",\"list\":{\"within\":[{}],\"error\":\"why\"}}\n" LINE "}\n");
 }
 
 /* stdio has no errno for what it could not write before. */
-static void test_errno_of_a_lost_write(void **state)
+TEST(test_errno_of_a_lost_write)
 {
 	int copy, full, err;
 
-	(void)state;
 	fflush(stdout);
 	copy = dup(STDOUT_FILENO);
 	full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -514,36 +493,4 @@ static void test_errno_of_a_lost_write(void **state)
 	close(copy);
 	assert_int_equal(err, -ENOSPC);
 	assert_int_equal(standard_output_flush(&err), 0);
-}
-
-#define JSON_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-#define LINES_TEST(function) cmocka_unit_test_setup_teardown(function, setup_lines, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		JSON_TEST(test_header_alone),
-		LINES_TEST(test_lines),
-		LINES_TEST(test_each_line_is_flushed),
-		LINES_TEST(test_results_of_a_document),
-		LINES_TEST(test_failed_results_of_a_document),
-		LINES_TEST(test_failed_line),
-		cmocka_unit_test(test_errno_of_a_lost_write),
-		JSON_TEST(test_values),
-		JSON_TEST(test_nesting),
-		JSON_TEST(test_empty_containers),
-		JSON_TEST(test_deepest_nesting),
-		JSON_TEST(test_escapes),
-		JSON_TEST(test_other_bytes),
-		JSON_TEST(test_utf8_name),
-		JSON_TEST(test_other_name),
-		JSON_TEST(test_what_is_not_known),
-		JSON_TEST(test_bytes_as_json_c_has_them),
-		JSON_TEST(test_code_points),
-		JSON_TEST(test_every_byte),
-		JSON_TEST(test_utf8_names),
-		JSON_TEST(test_other_names),
-	};
-
-	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -21,13 +21,12 @@ static void assert_reads(FILE *stream, const char *text, size_t size)
 	fclose(stream);
 }
 
-static void test_a_pipe_is_read_again(void **state)
+TEST(test_a_pipe_is_read_again)
 {
 	struct kept_list list = { 0 };
 	int ends[2];
 	FILE *stream;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	stream = kept_list_open(&list, fdopen(ends[0], "r"));
 	assert_non_null(stream);
@@ -67,34 +66,21 @@ static void assert_not_kept(int error)
 	kept_list_free(&list);
 }
 
-static void test_no_temporary_directory(void **state)
+TEST(test_no_temporary_directory)
 {
-	(void)state;
 	setenv("TMPDIR", "/missing", 1);
 	assert_not_kept(ENOENT);
 	unsetenv("TMPDIR");
 }
 
-static void test_no_space_for_a_copy(void **state)
+TEST(test_no_space_for_a_copy)
 {
 	struct rlimit before, limit;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = (struct rlimit){ 0, before.rlim_max };
 	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	assert_not_kept(EFBIG);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_pipe_is_read_again),
-		cmocka_unit_test(test_no_temporary_directory),
-		cmocka_unit_test(test_no_space_for_a_copy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

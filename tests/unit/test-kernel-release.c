@@ -6,7 +6,7 @@
 #include "sys/kernel-release.h"
 #include "test.h"
 
-static void test_parse(void **state)
+TEST(test_parse)
 {
 	static const struct {
 		const char *text;
@@ -28,7 +28,6 @@ static void test_parse(void **state)
 		{ "4294967295.4294967295", { 4294967295U, 4294967295U } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct kernel_release release;
 
@@ -38,7 +37,7 @@ static void test_parse(void **state)
 	}
 }
 
-static void test_parse_errors(void **state)
+TEST(test_parse_errors)
 {
 	static const char *const texts[] = {
 		"",	     "6",     "6.",	 ".1",		 "6-1",
@@ -48,20 +47,18 @@ static void test_parse_errors(void **state)
 	};
 	struct kernel_release release = { 77, 88 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(kernel_release_parse(texts[i], &release), -EINVAL);
 	assert_int_equal(release.version, 77);
 	assert_int_equal(release.patchlevel, 88);
 }
 
-static void test_compare(void **state)
+TEST(test_compare)
 {
 	static const struct kernel_release ascending[] = {
 		{ 5, 10 }, { 5, 15 }, { 6, 1 }, { 6, 2 }, { 6, 10 }, { 6, 100 }, { 7, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ascending); i++) {
 		for (size_t j = 0; j < ARRAY_SIZE(ascending); j++) {
 			int order = kernel_release_compare(ascending[i], ascending[j]);
@@ -69,15 +66,4 @@ static void test_compare(void **state)
 			assert_true(i < j ? order < 0 : i > j ? order > 0 : order == 0);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse),
-		cmocka_unit_test(test_parse_errors),
-		cmocka_unit_test(test_compare),
-	};
-
-	return cmocka_run_group_tests_name("kernel-release", tests, NULL, NULL);
 }

@@ -15,23 +15,21 @@ static int setup(void **state)
 	return 0;
 }
 
-static void test_no_call(void **state)
+TEST_WITH(test_no_call, setup, NULL)
 {
 	const struct latency_figures none = { 0 };
 	struct latency_figures figures = latency_figures_of(&latency);
 
-	(void)state;
 	assert_memory_equal(&figures, &none, sizeof(none));
 	assert_int_equal(latency_calls_per_second(&figures), 0);
 	for (unsigned int i = 0; i < LATENCY_BINS; i++)
 		assert_int_equal(latency_bin(&latency, i).count, 0);
 }
 
-static void test_figures(void **state)
+TEST_WITH(test_figures, setup, NULL)
 {
 	struct latency_figures figures;
 
-	(void)state;
 	for (uint64_t i = 1; i <= 200; i++)
 		latency_record(&latency, i);
 	figures = latency_figures_of(&latency);
@@ -45,9 +43,8 @@ static void test_figures(void **state)
 	assert_int_equal(latency_calls_per_second(&figures), 200 * UINT64_C(1000000000) / 20100);
 }
 
-static void test_percentiles_of_few(void **state)
+TEST_WITH(test_percentiles_of_few, setup, NULL)
 {
-	(void)state;
 	latency_record(&latency, 7);
 	assert_int_equal(latency_percentile(&latency, 0), 7);
 	assert_int_equal(latency_percentile(&latency, 1), 7);
@@ -58,9 +55,8 @@ static void test_percentiles_of_few(void **state)
 }
 
 /* What is known exactly is not rounded up to the end of its bucket. */
-static void test_no_percentile_is_above_the_largest(void **state)
+TEST_WITH(test_no_percentile_is_above_the_largest, setup, NULL)
 {
-	(void)state;
 	latency_record(&latency, 1000000);
 	assert_int_equal(latency_percentile(&latency, 50), 1000000);
 	latency_record(&latency, 1000001);
@@ -82,9 +78,8 @@ static void assert_precise(uint64_t value)
 	assert_int_equal(latency.min, value);
 }
 
-static void test_precision(void **state)
+TEST_WITH(test_precision, setup, NULL)
 {
-	(void)state;
 	for (uint64_t value = 0; value < 2048; value++)
 		assert_precise(value);
 	for (unsigned int bit = 11; bit < 64; bit++) {
@@ -97,11 +92,10 @@ static void test_precision(void **state)
 }
 
 /* The bins touch each other, cover everything, and each call is in the one that it belongs to. */
-static void test_bins(void **state)
+TEST_WITH(test_bins, setup, NULL)
 {
 	uint64_t end = 0;
 
-	(void)state;
 	for (unsigned int i = 0; i < LATENCY_BINS; i++) {
 		struct latency_bin bin = latency_bin(&latency, i);
 
@@ -124,19 +118,17 @@ static void test_bins(void **state)
 	assert_int_equal(latency_bin(&latency, 63).count, 3);
 }
 
-static void test_total_does_not_overflow(void **state)
+TEST_WITH(test_total_does_not_overflow, setup, NULL)
 {
-	(void)state;
 	latency_record(&latency, UINT64_MAX);
 	latency_record(&latency, 2);
 	assert_int_equal(latency.total, UINT64_MAX);
 }
 
-static void test_add(void **state)
+TEST_WITH(test_add, setup, NULL)
 {
 	struct latency *other = calloc(1, sizeof(*other));
 
-	(void)state;
 	assert_non_null(other);
 	latency_add(&latency, other);
 	assert_int_equal(latency.count, 0);
@@ -157,7 +149,7 @@ static void test_add(void **state)
 }
 
 /* Each figure by itself: they are not of one series. */
-static void test_medians(void **state)
+TEST_WITH(test_medians, setup, NULL)
 {
 	static const struct latency_figures series[] = {
 		{ .calls = 3, .min = 9, .mean = 10, .p50 = 1, .p99 = 7, .max = 100, .total = 30 },
@@ -166,7 +158,6 @@ static void test_medians(void **state)
 	};
 	struct latency_figures figures;
 
-	(void)state;
 	assert_int_equal(latency_figures_median(series, ARRAY_SIZE(series), &figures), 0);
 	assert_int_equal(figures.calls, 4);
 	assert_int_equal(figures.min, 2);
@@ -179,9 +170,8 @@ static void test_medians(void **state)
 	assert_memory_equal(&figures, &series[0], sizeof(figures));
 }
 
-static void test_calls_for_a_percentile(void **state)
+TEST_WITH(test_calls_for_a_percentile, setup, NULL)
 {
-	(void)state;
 	assert_false(latency_has_percentile(0, 50));
 	assert_false(latency_has_percentile(9, 90));
 	assert_true(latency_has_percentile(10, 90));
@@ -189,24 +179,4 @@ static void test_calls_for_a_percentile(void **state)
 	assert_true(latency_has_percentile(20, 95));
 	assert_false(latency_has_percentile(99, 99));
 	assert_true(latency_has_percentile(100, 99));
-}
-
-#define LATENCY_TEST(function) cmocka_unit_test_setup(function, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LATENCY_TEST(test_no_call),
-		LATENCY_TEST(test_figures),
-		LATENCY_TEST(test_percentiles_of_few),
-		LATENCY_TEST(test_no_percentile_is_above_the_largest),
-		LATENCY_TEST(test_precision),
-		LATENCY_TEST(test_bins),
-		LATENCY_TEST(test_total_does_not_overflow),
-		LATENCY_TEST(test_add),
-		LATENCY_TEST(test_medians),
-		LATENCY_TEST(test_calls_for_a_percentile),
-	};
-
-	return cmocka_run_group_tests_name("latency", tests, NULL, NULL);
 }

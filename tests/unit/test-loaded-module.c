@@ -59,9 +59,8 @@ static void write_file(const char *name, const char *text)
 	assert_int_equal(fclose(stream), 0);
 }
 
-static void test_none(void **state)
+TEST_WITH(test_none, make_root, remove_root)
 {
-	(void)state;
 	loaded_module_read("/nonexistent", &loaded);
 	assert_false(loaded.is_loaded);
 	assert_string_equal(loaded.version, "");
@@ -72,9 +71,8 @@ static void test_none(void **state)
 	assert_string_equal(loaded.version, "");
 }
 
-static void test_loaded(void **state)
+TEST_WITH(test_loaded, make_root, remove_root)
 {
-	(void)state;
 	write_file("initstate", "live\n");
 	loaded_module_read(root, &loaded);
 	assert_true(loaded.is_loaded);
@@ -85,11 +83,10 @@ static void test_loaded(void **state)
 	assert_string_equal(loaded.version, OURS);
 }
 
-static void test_odd_versions(void **state)
+TEST_WITH(test_odd_versions, make_root, remove_root)
 {
 	char text[MODULE_VERSION_SIZE + 64];
 
-	(void)state;
 	write_file("initstate", "live\n");
 	write_file("version", "no end");
 	loaded_module_read(root, &loaded);
@@ -103,7 +100,7 @@ static void test_odd_versions(void **state)
 	assert_int_equal(strlen(loaded.version), MODULE_VERSION_SIZE - 1);
 }
 
-static void test_needs_reboot(void **state)
+TEST(test_needs_reboot)
 {
 	static const struct {
 		bool is_loaded;
@@ -140,18 +137,4 @@ static void test_needs_reboot(void **state)
 		assert_int_equal(loaded_module_needs_reboot(&loaded, &kernel),
 				 cases[i].needs_reboot);
 	}
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_none),
-		TEST(test_loaded),
-		TEST(test_odd_versions),
-		cmocka_unit_test(test_needs_reboot),
-	};
-
-	return cmocka_run_group_tests_name("loaded-module", tests, NULL, NULL);
 }

@@ -73,19 +73,17 @@ static int teardown(void **state)
 	return chdir("/") == 0 ? system(command) : -1;
 }
 
-static void test_marks(void **state)
+TEST_WITH(test_marks, setup, teardown)
 {
 	char other[PROCESS_MARK_SIZE];
 
-	(void)state;
 	process_mark_of("database2", other);
 	assert_int_equal(strlen(mark), PROCESS_MARK_SIZE - 1);
 	assert_string_not_equal(mark, other);
 }
 
-static void test_found(void **state)
+TEST_WITH(test_found, setup, teardown)
 {
-	(void)state;
 	make_process("7", "fpcheck", 'D', 1);
 	make_process("9", ") Z 1", 'S', 1);
 	assert_int_equal(process_find_marked(root, mark), 0);
@@ -94,16 +92,14 @@ static void test_found(void **state)
 }
 
 /* The first thread has ended, and one of the others cannot. */
-static void test_thread_left(void **state)
+TEST_WITH(test_thread_left, setup, teardown)
 {
-	(void)state;
 	make_process("12", mark, 'Z', 2);
 	assert_int_equal(process_find_marked(root, mark), 12);
 }
 
-static void test_ended(void **state)
+TEST_WITH(test_ended, setup, teardown)
 {
-	(void)state;
 	make_process("12", mark, 'Z', 1);
 	make_process("x", mark, 'D', 1);
 	assert_int_equal(process_find_marked(root, mark), 0);
@@ -111,11 +107,10 @@ static void test_ended(void **state)
 }
 
 /* A setuid program has the effective user of the caller. */
-static void test_other_user(void **state)
+TEST_WITH(test_other_user, setup, teardown)
 {
 	const unsigned int own = geteuid(), other = own + 1;
 
-	(void)state;
 	make_process("12", mark, 'D', 1);
 	for (int i = 0; i < 4; i++) {
 		write_users("12", i == 0 ? other : own, i == 1 ? other : own, i == 2 ? other : own,
@@ -128,9 +123,8 @@ static void test_other_user(void **state)
 	assert_int_equal(process_find_marked(root, mark), 0);
 }
 
-static void test_other_program(void **state)
+TEST_WITH(test_other_program, setup, teardown)
 {
-	(void)state;
 	make_process("12", mark, 'D', 1);
 	assert_int_equal(symlink("/bin/sh", "12/exe"), 0);
 	assert_int_equal(process_find_marked(root, mark), 0);
@@ -152,11 +146,10 @@ static void make_program(char path[PATH_MAX], const char *suffix)
 	assert_int_equal(symlink(path, "12/exe"), 0);
 }
 
-static void test_older_version(void **state)
+TEST_WITH(test_older_version, setup, teardown)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	make_process("12", mark, 'D', 1);
 	make_program(path, "");
 	assert_int_equal(process_find_marked(root, mark), 12);
@@ -176,12 +169,11 @@ static void wait_for_end(const char *mark_of_child, int marked, int end)
 }
 
 /* Not the caller, but its child, as long as that runs. */
-static void test_self(void **state)
+TEST_WITH(test_self, setup, teardown)
 {
 	int marked[2], end[2], status;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(pipe(marked), 0);
 	assert_int_equal(pipe(end), 0);
 	process_mark_self(mark);
@@ -200,17 +192,4 @@ static void test_self(void **state)
 	close(end[0]);
 	close(marked[0]);
 	close(marked[1]);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_marks),	  TEST(test_found),	 TEST(test_thread_left),
-		TEST(test_ended),	  TEST(test_other_user), TEST(test_other_program),
-		TEST(test_older_version), TEST(test_self),
-	};
-
-	return cmocka_run_group_tests_name("marked-process", tests, NULL, NULL);
 }

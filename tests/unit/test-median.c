@@ -4,33 +4,21 @@
 #include "num/quartiles.h"
 #include "test.h"
 
-static void test_odd_count(void **state)
+TEST(test_odd_count)
 {
 	uint64_t one[] = { 7 };
 	uint64_t several[] = { UINT64_MAX, 1, 5, 0, 5 };
 
-	(void)state;
 	assert_int_equal(median(one, ARRAY_SIZE(one)), 7);
 	assert_int_equal(median(several, ARRAY_SIZE(several)), 5);
 }
 
 /* Of two in the middle the larger: it is one of the values. */
-static void test_even_count(void **state)
+TEST(test_even_count)
 {
 	uint64_t two[] = { 4, 3 };
 	uint64_t several[] = { 40, 10, 30, 20 };
 
-	(void)state;
 	assert_int_equal(median(two, ARRAY_SIZE(two)), 4);
 	assert_int_equal(median(several, ARRAY_SIZE(several)), 30);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_odd_count),
-		cmocka_unit_test(test_even_count),
-	};
-
-	return cmocka_run_group_tests_name("median", tests, NULL, NULL);
 }

@@ -10,11 +10,10 @@
 #include "ui/message.h"
 
 /* What was printed before a message stands before it, although it waits in a buffer. */
-static void test_order(void **state)
+TEST(test_order)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	printf("before\n");
 	error("%d things are wrong", 2);
@@ -29,11 +28,10 @@ static void test_order(void **state)
 				  "after\n");
 }
 
-static void test_paths(void **state)
+TEST(test_paths)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	error_path("cannot open", "a\nb", -ENOENT);
 	warning_path("left behind:", "it's", 0);
@@ -43,11 +41,10 @@ static void test_paths(void **state)
 }
 
 /* --quiet leaves errors alone. */
-static void test_quiet(void **state)
+TEST(test_quiet)
 {
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	message_set_quiet(true);
 	warning("one thing is odd");
@@ -61,24 +58,11 @@ static void test_quiet(void **state)
 }
 
 /* A name that is not there is told from one that is a question mark by its quotes. */
-static void test_quoted_names(void **state)
+TEST(test_quoted_names)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name("it's");
 	CLEANUP_QUOTED_NAME const char *none = quoted_name(NULL);
 
-	(void)state;
 	assert_string_equal(quoted, "'it\\'s'");
 	assert_string_equal(none, "?");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_paths),
-		cmocka_unit_test(test_quiet),
-		cmocka_unit_test(test_quoted_names),
-	};
-
-	return cmocka_run_group_tests_name("message", tests, NULL, NULL);
 }

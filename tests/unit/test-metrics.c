@@ -79,9 +79,8 @@ static void expect(enum metrics_format format, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_nothing(void **state)
+TEST_WITH(test_nothing, begin, end)
 {
-	(void)state;
 	expect(METRICS_OPENMETRICS, "# EOF\n");
 	expect(METRICS_PROMETHEUS, "");
 }
@@ -99,9 +98,8 @@ static void add_some(void)
 	metrics_add(metrics, &info_metric, a, 1);
 }
 
-static void test_openmetrics(void **state)
+TEST_WITH(test_openmetrics, begin, end)
 {
-	(void)state;
 	add_some();
 	expect(METRICS_OPENMETRICS, "# HELP x_size_bytes How large it is.\n"
 				    "# TYPE x_size_bytes gauge\n"
@@ -121,9 +119,8 @@ static void test_openmetrics(void **state)
 				    "# EOF\n");
 }
 
-static void test_prometheus(void **state)
+TEST_WITH(test_prometheus, begin, end)
 {
-	(void)state;
 	add_some();
 	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
 				   "# TYPE x_size_bytes gauge\n"
@@ -140,12 +137,11 @@ static void test_prometheus(void **state)
 				   "x_kernel_info{path=\"a\"} 1\n");
 }
 
-static void test_performance_data(void **state)
+TEST_WITH(test_performance_data, begin, end)
 {
 	const struct metric_label odd[] = { { "path", "it's \"=\" |\n" }, { NULL, NULL } };
 	const struct latency latency = { 0 };
 
-	(void)state;
 	add_some();
 	metrics_add(metrics, &size_metric, odd, 7);
 	metrics_add_histogram(metrics, &histogram_metric, NULL, &latency);
@@ -156,12 +152,11 @@ static void test_performance_data(void **state)
 			       " 'x_wait_seconds'=1.500000007s;;;0;");
 }
 
-static void test_labels(void **state)
+TEST_WITH(test_labels, begin, end)
 {
 	const struct metric_label odd[] = { { "path", "q\" b\\ n\n \xff \xe2\x80\xae" },
 					    { NULL, NULL } };
 
-	(void)state;
 	metrics_set_label(metrics, "check", "mail \"1\"");
 	metrics_add(metrics, &size_metric, odd, 1);
 	metrics_add(metrics, &size_metric, NULL, 2);
@@ -176,12 +171,11 @@ static void test_labels(void **state)
 	       "x_size_bytes 3\n");
 }
 
-static void test_labels_without_value(void **state)
+TEST_WITH(test_labels_without_value, begin, end)
 {
 	const struct metric_label alone[] = { { "path", NULL }, { NULL, NULL } };
 	const struct metric_label some[] = { { "path", NULL }, { "kind", "log" }, { NULL, NULL } };
 
-	(void)state;
 	metrics_add(metrics, &size_metric, alone, 1);
 	metrics_add(metrics, &size_metric, some, 2);
 	expect(METRICS_PROMETHEUS, "# HELP x_size_bytes How large it is.\n"
@@ -212,13 +206,12 @@ static unsigned int count_lines(const char *text)
 	return count;
 }
 
-static void test_histogram(void **state)
+TEST_WITH(test_histogram, begin, end)
 {
 	const struct metric_label labels[] = { { "path", "a" }, { NULL, NULL } };
 	CLEANUP_FREE struct latency *latency = calloc(1, sizeof(*latency));
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	assert_non_null(latency);
 	latency_record(latency, 1);
 	latency_record(latency, 16383);
@@ -240,12 +233,11 @@ static void test_histogram(void **state)
 }
 
 /* All buckets are there, so that those of several runs can be added up. */
-static void test_empty_histogram(void **state)
+TEST_WITH(test_empty_histogram, begin, end)
 {
 	CLEANUP_FREE struct latency *latency = calloc(1, sizeof(*latency));
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	assert_non_null(latency);
 	metrics_add_histogram(metrics, &histogram_metric, NULL, latency);
 	text = written(METRICS_PROMETHEUS);
@@ -253,11 +245,10 @@ static void test_empty_histogram(void **state)
 	assert_non_null(strstr(text, "x_call_seconds_count 0\n"));
 }
 
-static void test_limits(void **state)
+TEST_WITH(test_limits, begin, end)
 {
 	const struct metric_label labels[] = { { "path", "abcde" }, { NULL, NULL } };
 
-	(void)state;
 	metrics_set_limits(metrics, 2, 5);
 	metrics_add(metrics, &size_metric, labels, 1);
 	metrics_add_ns(metrics, &size_metric, NULL, 1);
@@ -270,18 +261,17 @@ static void test_limits(void **state)
 				   "x_size_bytes 0.000000001\n");
 }
 
-static void test_long_label(void **state)
+TEST_WITH(test_long_label, begin, end)
 {
 	const struct metric_label labels[] = { { "path", "abcde" }, { NULL, NULL } };
 
-	(void)state;
 	metrics_set_limits(metrics, 10, 4);
 	metrics_add(metrics, &size_metric, labels, 1);
 	assert_true(metrics_exceed_limits(metrics));
 }
 
 /* Samples of a family that is there already come to the others. */
-static void test_pack(void **state)
+TEST_WITH(test_pack, begin, end)
 {
 	struct metrics *all = metrics_new();
 	struct metrics *own = metrics;
@@ -289,7 +279,6 @@ static void test_pack(void **state)
 	size_t size;
 	FILE *stream = open_memstream(&packed, &size);
 
-	(void)state;
 	assert_non_null(all);
 	assert_non_null(stream);
 	metrics_add(own, &count_metric, NULL, 2);
@@ -310,20 +299,4 @@ static void test_pack(void **state)
 	assert_int_equal(metrics_unpack(all, packed, 1), -EINVAL);
 	metrics = own;
 	metrics_free(all);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nothing),    TEST(test_openmetrics),
-		TEST(test_prometheus), TEST(test_performance_data),
-		TEST(test_labels),     TEST(test_labels_without_value),
-		TEST(test_histogram),  TEST(test_empty_histogram),
-		TEST(test_limits),     TEST(test_long_label),
-		TEST(test_pack),
-	};
-
-	return cmocka_run_group_tests_name("metrics", tests, NULL, NULL);
 }

@@ -33,36 +33,24 @@ static int call(int fd, void *data)
 	return calls->count == calls->error_at ? -EIO : 0;
 }
 
-static void test_least(void **state)
+TEST(test_least)
 {
 	static const uint64_t durations[] = { 900, 400, 3000000000, 300, 500 };
 	struct calls calls = { .durations = durations };
 	uint64_t ns;
 
-	(void)state;
 	assert_int_equal(min_cpu_time_of(call, 7, &calls, &ns), 0);
 	assert_int_equal(ns, 300);
 	assert_int_equal(calls.count, ARRAY_SIZE(durations));
 }
 
-static void test_error(void **state)
+TEST(test_error)
 {
 	static const uint64_t durations[] = { 900, 400 };
 	struct calls calls = { .durations = durations, .error_at = 2 };
 	uint64_t ns = 42;
 
-	(void)state;
 	assert_int_equal(min_cpu_time_of(call, 7, &calls, &ns), -EIO);
 	assert_int_equal(ns, 42);
 	assert_int_equal(calls.count, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_least),
-		cmocka_unit_test(test_error),
-	};
-
-	return cmocka_run_group_tests_name("min-cpu-time", tests, NULL, NULL);
 }

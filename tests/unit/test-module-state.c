@@ -39,7 +39,7 @@ static int free_copy(void **state)
 	return 0;
 }
 
-static void test_parse(void **state)
+TEST_WITH(test_parse, NULL, free_copy)
 {
 	(void)state;
 	assert_int_equal(parse("enabled\tno\n"
@@ -72,17 +72,15 @@ static void expect_enabled(const char *text, bool is_enabled, bool is_enabled_fo
 	assert_int_equal(kernels.is_enabled_for_all, is_enabled_for_all);
 }
 
-static void test_parse_enabled(void **state)
+TEST_WITH(test_parse_enabled, NULL, free_copy)
 {
-	(void)state;
 	expect_enabled("enabled\tyes\n", true, true);
 	expect_enabled("enabled\tsome\n", true, false);
 	expect_enabled("enabled\tno\n", false, false);
 }
 
-static void test_parse_in_any_order(void **state)
+TEST_WITH(test_parse_in_any_order, NULL, free_copy)
 {
-	(void)state;
 	assert_int_equal(parse("kernel\ta\tstock\t-\t\n" ENABLED "kernel\tb\tstock\t-\t\n"), 0);
 	assert_true(kernels.is_enabled);
 	assert_int_equal(kernels.count, 2);
@@ -90,7 +88,7 @@ static void test_parse_in_any_order(void **state)
 	assert_int_equal(kernels.count, 0);
 }
 
-static void test_parse_errors(void **state)
+TEST_WITH(test_parse_errors, NULL, free_copy)
 {
 	static const char *const texts[] = {
 		"",
@@ -124,7 +122,6 @@ static void test_parse_errors(void **state)
 	};
 	struct module_kernels before;
 
-	(void)state;
 	memset(&before, 77, sizeof(before));
 	kernels = before;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -136,25 +133,23 @@ static void test_parse_errors(void **state)
 	assert_memory_equal(&kernels, &before, sizeof(before));
 }
 
-static void test_parse_length_of_lines(void **state)
+TEST_WITH(test_parse_length_of_lines, NULL, free_copy)
 {
 	static const char start[] = ENABLED "kernel\ta\tstock\t-\t";
 	size_t used = strlen(start) - strlen(ENABLED);
 	char text[MODULE_LINE_MAX + 64];
 
-	(void)state;
 	for (size_t length = MODULE_LINE_MAX - 1; length <= MODULE_LINE_MAX + 1; length++) {
 		snprintf(text, sizeof(text), "%s%0*d\n", start, (int)(length - used), 0);
 		assert_int_equal(parse(text), length <= MODULE_LINE_MAX ? 0 : -EPROTO);
 	}
 }
 
-static void test_parse_number_of_kernels(void **state)
+TEST_WITH(test_parse_number_of_kernels, NULL, free_copy)
 {
 	char text[(MODULE_KERNELS_MAX + 2) * 32];
 	size_t size = sprintf(text, ENABLED);
 
-	(void)state;
 	for (int i = 0; i < MODULE_KERNELS_MAX; i++)
 		size += sprintf(text + size, "kernel\t%d\tstock\t-\t\n", i);
 	assert_int_equal(parse(text), 0);
@@ -164,18 +159,16 @@ static void test_parse_number_of_kernels(void **state)
 	assert_int_equal(parse(text), -EPROTO);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_string_equal(module_state_name(MODULE_STOCK), "stock");
 	assert_string_equal(module_state_name(MODULE_READY), "ready");
 	assert_string_equal(module_state_name(MODULE_REFUSED), "refused");
 	assert_string_equal(module_state_name(MODULE_ACTIVE), "active");
 }
 
-static void test_find(void **state)
+TEST_WITH(test_find, NULL, free_copy)
 {
-	(void)state;
 	assert_int_equal(parse(ENABLED "kernel\tab\tstock\t-\t\nkernel\ta\tready\t1\t\n"), 0);
 	assert_ptr_equal(module_kernels_find(&kernels, "a"), &kernels.list[1]);
 	assert_ptr_equal(module_kernels_find(&kernels, "ab"), &kernels.list[0]);
@@ -215,9 +208,8 @@ static int read_script(const char *text)
 	return module_kernels_read(manager, &kernels);
 }
 
-static void test_read(void **state)
+TEST_WITH(test_read, make_root, remove_root)
 {
-	(void)state;
 	assert_int_equal(read_script("[ \"$*\" = status ] && printf 'enabled\\tyes\\n'"
 				     "'kernel\\tx\\tready\\t1\\t\\n'"),
 			 0);
@@ -230,9 +222,8 @@ static void test_read(void **state)
 	module_kernels_free(&kernels);
 }
 
-static void test_read_errors(void **state)
+TEST_WITH(test_read_errors, make_root, remove_root)
 {
-	(void)state;
 	assert_int_equal(module_kernels_read(manager, &kernels), -ENOENT);
 	assert_int_equal(read_script("echo garbage"), -EPROTO);
 	assert_int_equal(read_script("printf 'enabled\\tyes\\n'; exit 1"), -EIO);
@@ -243,25 +234,4 @@ static void test_read_errors(void **state)
 	assert_int_equal(module_kernels_read(manager, &kernels), -EACCES);
 	assert_int_equal(chmod(manager, 0702), 0);
 	assert_int_equal(module_kernels_read(manager, &kernels), -EPERM);
-}
-
-#define TEST_PARSE(function) cmocka_unit_test_teardown(function, free_copy)
-#define TEST_READ(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST_PARSE(test_parse),
-		TEST_PARSE(test_parse_enabled),
-		TEST_PARSE(test_parse_in_any_order),
-		TEST_PARSE(test_parse_errors),
-		TEST_PARSE(test_parse_length_of_lines),
-		TEST_PARSE(test_parse_number_of_kernels),
-		cmocka_unit_test(test_names),
-		TEST_PARSE(test_find),
-		TEST_READ(test_read),
-		TEST_READ(test_read_errors),
-	};
-
-	return cmocka_run_group_tests_name("module-state", tests, NULL, NULL);
 }

@@ -38,13 +38,12 @@ static void read_names(const char *const *names, struct mounted_filesystems *ret
 		assert_int_equal(rmdir(names[i]), 0);
 }
 
-static void test_sorted(void **state)
+TEST_WITH(test_sorted, setup, teardown)
 {
 	static const char *const names[] = { SECOND, "features", FIRST, NULL };
 	struct mounted_filesystems filesystems;
 	char text[FSID_TEXT_SIZE];
 
-	(void)state;
 	read_names(names, &filesystems);
 	assert_int_equal(filesystems.count, 2);
 	assert_string_equal(filesystem_id_text(text, filesystems.fsids[0]), FIRST);
@@ -54,7 +53,7 @@ static void test_sorted(void **state)
 }
 
 /* What is nearly a UUID is none. */
-static void test_other_names(void **state)
+TEST_WITH(test_other_names, setup, teardown)
 {
 	static const char *const names[] = {
 		"0123ABCD-4567-89ab-cdef-0123456789ab",
@@ -69,33 +68,18 @@ static void test_other_names(void **state)
 	};
 	struct mounted_filesystems filesystems;
 
-	(void)state;
 	read_names(names, &filesystems);
 	assert_int_equal(filesystems.count, 0);
 	mounted_filesystems_free(&filesystems);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	struct mounted_filesystems filesystems = { .count = 77 };
 
-	(void)state;
 	assert_int_equal(mounted_filesystems_read("/nowhere", &filesystems), 0);
 	assert_int_equal(filesystems.count, 0);
 	filesystems.count = 77;
 	assert_int_equal(mounted_filesystems_read("/proc/self/stat", &filesystems), -ENOTDIR);
 	assert_int_equal(filesystems.count, 77);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_sorted),
-		TEST(test_other_names),
-		TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("mounted-filesystems", tests, NULL, NULL);
 }

@@ -24,9 +24,8 @@ static void assert_quoted(const char *name, const char *expected)
 	assert_string_equal(quoted, expected);
 }
 
-static void test_every_byte(void **state)
+TEST(test_every_byte)
 {
-	(void)state;
 	for (unsigned int byte = 1; byte <= 0xff; byte++) {
 		const char name[] = { byte, '\0' };
 		char expected[8];
@@ -43,7 +42,7 @@ static void test_every_byte(void **state)
 	}
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const char *const cases[][2] = {
 		{ "", "" },
@@ -66,7 +65,6 @@ static void test_names(void **state)
 		{ "\x7f", "\\x7f" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_escaped(cases[i][0], cases[i][1]);
 	assert_true(name_is_plain(""));
@@ -76,7 +74,7 @@ static void test_names(void **state)
 }
 
 /* Each alone, and each between letters that could be read another way around with it. */
-static void test_hidden_characters(void **state)
+TEST(test_hidden_characters)
 {
 	static const char *const hidden[] = {
 		/* Bidi_Control, all of it */
@@ -114,7 +112,6 @@ static void test_hidden_characters(void **state)
 		"\xf3\xa0\x81\x81",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
 		char name[16], expected[32], *out = expected;
 
@@ -128,9 +125,8 @@ static void test_hidden_characters(void **state)
 }
 
 /* What is next to the variation selectors chooses no form, whatever it follows. */
-static void test_tags_after_a_letter(void **state)
+TEST(test_tags_after_a_letter)
 {
-	(void)state;
 	assert_escaped("\xe8\x91\x9b\xf3\xa0\x83\xbf", "\xe8\x91\x9b\\xf3\\xa0\\x83\\xbf");
 	assert_escaped("\xe8\x91\x9b\xf3\xa0\x87\xb0", "\xe8\x91\x9b\\xf3\\xa0\\x87\\xb0");
 }
@@ -139,7 +135,7 @@ static void test_tags_after_a_letter(void **state)
  * Persian, Devanagari, a family, a heart in colour, a Japanese place in its own form, and what is
  * next to the ranges.
  */
-static void test_characters_that_show(void **state)
+TEST(test_characters_that_show)
 {
 	static const char *const names[] = {
 		"\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xae\xd9\x88",
@@ -164,14 +160,12 @@ static void test_characters_that_show(void **state)
 		"\xf3\xa1\x80\x80",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_escaped(names[i], names[i]);
 }
 
-static void test_quoted_names(void **state)
+TEST(test_quoted_names)
 {
-	(void)state;
 	assert_quoted("", "''");
 	assert_quoted("name", "'name'");
 	assert_quoted("it's", "'it\\'s'");
@@ -179,7 +173,7 @@ static void test_quoted_names(void **state)
 	assert_quoted("\n\xff", "'\\x0a\\xff'");
 }
 
-static void test_well_formed_utf8(void **state)
+TEST(test_well_formed_utf8)
 {
 	static const char *const names[] = {
 		"",
@@ -197,12 +191,11 @@ static void test_well_formed_utf8(void **state)
 		"\xf4\x8f\xbf\xbf",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		assert_true(name_is_utf8(names[i]));
 }
 
-static void test_malformed_utf8(void **state)
+TEST(test_malformed_utf8)
 {
 	static const char *const names[] = {
 		/* a continuation alone, characters cut off, at the end and by another */
@@ -238,7 +231,6 @@ static void test_malformed_utf8(void **state)
 		"\xc3\xb6\xc3",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		CLEANUP_FREE char *escaped = escape_name(names[i]);
 
@@ -281,7 +273,7 @@ static void assert_can_be_undone(const char *name)
 }
 
 /* No two names look the same, since each can be had back. */
-static void test_escaping_can_be_undone(void **state)
+TEST(test_escaping_can_be_undone)
 {
 	static const unsigned char bytes[] = {
 		'\\', 'x',  '0',  'a',	0x1b, 0x7f, 0x80, 0x8f, 0x90, 0x9f,
@@ -289,7 +281,6 @@ static void test_escaping_can_be_undone(void **state)
 	};
 	const size_t count = ARRAY_SIZE(bytes);
 
-	(void)state;
 	for (unsigned int i = 1; i <= 0xffff; i++) {
 		const char name[] = { i & 0xff, i >> 8, '\0' };
 
@@ -307,21 +298,4 @@ static void test_escaping_can_be_undone(void **state)
 
 		assert_can_be_undone(name);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_byte),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_hidden_characters),
-		cmocka_unit_test(test_tags_after_a_letter),
-		cmocka_unit_test(test_characters_that_show),
-		cmocka_unit_test(test_quoted_names),
-		cmocka_unit_test(test_well_formed_utf8),
-		cmocka_unit_test(test_malformed_utf8),
-		cmocka_unit_test(test_escaping_can_be_undone),
-	};
-
-	return cmocka_run_group_tests_name("name-escape", tests, NULL, NULL);
 }

@@ -135,11 +135,10 @@ static void expect_written(const char *path)
 	assert_int_equal(unlink(path), 0);
 }
 
-static void test_where(void **state)
+TEST_WITH(test_where, setup, teardown)
 {
 	char path[100];
 
-	(void)state;
 	assert_int_equal(mkdir("a", 0700), 0);
 	assert_int_equal(mkdir("a/b", 0700), 0);
 	snprintf(path, sizeof(path), "%s//a/./b/../file", root);
@@ -151,11 +150,10 @@ static void test_where(void **state)
 	assert_int_equal(rmdir("a"), 0);
 }
 
-static void test_no_name_before_the_end(void **state)
+TEST_WITH(test_no_name_before_the_end, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	assert_int_equal(new_file_open("file", &file), 0);
 	assert_int_equal(count_names(), 0);
 	assert_int_equal(finish(&file), 0);
@@ -163,13 +161,12 @@ static void test_no_name_before_the_end(void **state)
 	assert_int_equal(unlink("file"), 0);
 }
 
-static void test_another_name_before_the_end(void **state)
+TEST_WITH(test_another_name_before_the_end, setup, teardown)
 {
 	static const int rename_errors[] = { 0, EINVAL, ENOSYS };
 	static const int tmpfile_errors[] = { EOPNOTSUPP, EISDIR };
 	struct new_file file;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rename_errors); i++) {
 		fail_rename = rename_errors[i];
 		fail_tmpfile = tmpfile_errors[i % ARRAY_SIZE(tmpfile_errors)];
@@ -187,24 +184,22 @@ static void test_another_name_before_the_end(void **state)
 }
 
 /* Where neither works, nothing stays. */
-static void test_without_a_name(void **state)
+TEST_WITH(test_without_a_name, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	fail_rename = EROFS;
 	fail_tmpfile = EOPNOTSUPP;
 	assert_int_equal(new_file_open("file", &file), 0);
 	assert_int_equal(finish(&file), -EROFS);
 }
 
-static void test_moved_meanwhile(void **state)
+TEST_WITH(test_moved_meanwhile, setup, teardown)
 {
 	struct descriptor_place left;
 	struct new_file file;
 	struct stat status;
 
-	(void)state;
 	fail_tmpfile = EOPNOTSUPP;
 	assert_int_equal(new_file_open("file", &file), 0);
 	assert_int_equal(mkdir("other", 0700), 0);
@@ -218,11 +213,10 @@ static void test_moved_meanwhile(void **state)
 	assert_int_equal(rmdir("other"), 0);
 }
 
-static void test_directory_removed_meanwhile(void **state)
+TEST_WITH(test_directory_removed_meanwhile, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	assert_int_equal(mkdir("other", 0700), 0);
 	assert_int_equal(new_file_open("other/file", &file), 0);
 	assert_int_equal(rmdir("other"), 0);
@@ -237,11 +231,10 @@ static void expect_error(const char *path, int error)
 	assert_int_equal(file.error, 77);
 }
 
-static void test_no_names(void **state)
+TEST_WITH(test_no_names, setup, teardown)
 {
 	char name[300];
 
-	(void)state;
 	memset(name, 'x', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	expect_error("", -ENOENT);
@@ -255,11 +248,10 @@ static void test_no_names(void **state)
 	expect_error(name, -ENAMETOOLONG);
 }
 
-static void test_what_is_there(void **state)
+TEST_WITH(test_what_is_there, setup, teardown)
 {
 	static const char *const there[] = { "file", "dangling", "link", "fifo", "directory" };
 
-	(void)state;
 	write_file("file", "mine");
 	assert_int_equal(symlink("nowhere", "dangling"), 0);
 	assert_int_equal(symlink("file", "link"), 0);
@@ -284,11 +276,10 @@ static void replace(const char *path, const char *text)
 	expect_line(path, text);
 }
 
-static void test_replace(void **state)
+TEST_WITH(test_replace, setup, teardown)
 {
 	struct stat old, new;
 
-	(void)state;
 	replace("file", "first");
 	assert_int_equal(stat("file", &old), 0);
 	replace("file", "second");
@@ -304,18 +295,17 @@ static void test_replace(void **state)
 	assert_int_equal(unlink("file"), 0);
 }
 
-static void test_replace_with_a_name(void **state)
+TEST_WITH(test_replace_with_a_name, setup, teardown)
 {
 	fail_tmpfile = EOPNOTSUPP;
 	test_replace(state);
 }
 
-static void test_replacement_is_for_its_owner(void **state)
+TEST_WITH(test_replacement_is_for_its_owner, setup, teardown)
 {
 	mode_t before = umask(0);
 	struct stat status;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		fail_tmpfile = i ? EOPNOTSUPP : 0;
 		replace("file", "text");
@@ -326,11 +316,10 @@ static void test_replacement_is_for_its_owner(void **state)
 	assert_int_equal(unlink("file"), 0);
 }
 
-static void test_not_replaceable(void **state)
+TEST_WITH(test_not_replaceable, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	assert_int_equal(mkfifo("fifo", 0600), 0);
 	assert_int_equal(mkdir("directory", 0700), 0);
 	assert_int_equal(new_file_open_to_replace("fifo", &file), -EEXIST);
@@ -341,11 +330,10 @@ static void test_not_replaceable(void **state)
 }
 
 /* The old one stays. */
-static void test_failing_replacement(void **state)
+TEST_WITH(test_failing_replacement, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	replace("file", "old");
 	assert_int_equal(new_file_open_to_replace("file", &file), 0);
 	assert_non_null(freopen("/dev/full", "w", file.stream));
@@ -370,17 +358,15 @@ static void taken_meanwhile(int tmpfile_error, int rename_error)
 	assert_int_equal(access("nowhere", F_OK), -1);
 }
 
-static void test_taken_meanwhile(void **state)
+TEST_WITH(test_taken_meanwhile, setup, teardown)
 {
-	(void)state;
 	taken_meanwhile(0, 0);
 	taken_meanwhile(EOPNOTSUPP, 0);
 	taken_meanwhile(EOPNOTSUPP, EINVAL);
 }
 
-static void test_links(void **state)
+TEST_WITH(test_links, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(mkdir("directory", 0700), 0);
 	assert_int_equal(symlink("directory", "ours"), 0);
 	assert_int_equal(symlink("./ours//.", "twice"), 0);
@@ -400,11 +386,10 @@ static void test_links(void **state)
 }
 
 /* On a stream that cannot be written to, at once or in the end. */
-static void test_failing_writes(void **state)
+TEST_WITH(test_failing_writes, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	for (int lines = 1; lines <= 100000; lines *= 1000) {
 		fail_tmpfile = lines == 1 ? 0 : EOPNOTSUPP;
 		assert_int_equal(new_file_open("file", &file), 0);
@@ -417,11 +402,10 @@ static void test_failing_writes(void **state)
 }
 
 /* The disk was full in the midst, and is not in the end. */
-static void test_lost_text(void **state)
+TEST_WITH(test_lost_text, setup, teardown)
 {
 	struct new_file file;
 
-	(void)state;
 	assert_int_equal(new_file_open("file", &file), 0);
 	assert_non_null(freopen("/dev/full", "w", file.stream));
 	fprintf(file.stream, "lost");
@@ -429,31 +413,4 @@ static void test_lost_text(void **state)
 	__fpurge(file.stream);
 	assert_int_equal(finish(&file), -EIO);
 	assert_int_equal(access("file", F_OK), -1);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_where),
-		TEST(test_no_name_before_the_end),
-		TEST(test_another_name_before_the_end),
-		TEST(test_without_a_name),
-		TEST(test_moved_meanwhile),
-		TEST(test_directory_removed_meanwhile),
-		TEST(test_no_names),
-		TEST(test_what_is_there),
-		TEST(test_replace),
-		TEST(test_replace_with_a_name),
-		TEST(test_replacement_is_for_its_owner),
-		TEST(test_not_replaceable),
-		TEST(test_failing_replacement),
-		TEST(test_taken_meanwhile),
-		TEST(test_links),
-		TEST(test_failing_writes),
-		TEST(test_lost_text),
-	};
-
-	return cmocka_run_group_tests_name("new-file", tests, NULL, NULL);
 }

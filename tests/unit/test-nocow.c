@@ -58,11 +58,10 @@ static void assert_item(uint32_t inode_flags, const struct file_extent *item, bo
 	assert_int_equal(nocow_reason_of_item(&file, item, shared), expected);
 }
 
-static void test_flags_of_inode(void **state)
+TEST(test_flags_of_inode)
 {
 	struct file_extent prealloc = new_item;
 
-	(void)state;
 	prealloc.is_prealloc = true;
 	assert_item(0, &new_item, false, NOCOW_REASON_NO_FLAG);
 	assert_item(INODE_NODATASUM, &new_item, false, NOCOW_REASON_NO_FLAG);
@@ -76,11 +75,10 @@ static void test_flags_of_inode(void **state)
 }
 
 /* What speaks against a write in place, in the kernel's order: the earlier one wins. */
-static void test_order(void **state)
+TEST(test_order)
 {
 	struct file_extent item = new_item;
 
-	(void)state;
 	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_SHARED);
 	item.is_encoded = true;
 	assert_item(INODE_NODATACOW, &item, true, NOCOW_REASON_COMPRESSED);
@@ -98,7 +96,7 @@ static void test_order(void **state)
 }
 
 /* Nothing but what is certain. */
-static void test_without_trees(void **state)
+TEST(test_without_trees)
 {
 	static const struct {
 		uint32_t inode_flags;
@@ -120,7 +118,6 @@ static void test_without_trees(void **state)
 		{ 0, FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_UNKNOWN, NOCOW_REASON_DELALLOC },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct nocow_file file = file_with(cases[i].inode_flags);
 		const struct mapped_extent extent = { 0, MIB(20), KIB(4), cases[i].extent_flags };
@@ -129,7 +126,7 @@ static void test_without_trees(void **state)
 	}
 }
 
-static void test_fates(void **state)
+TEST(test_fates)
 {
 	static const enum nocow_fate fates[] = {
 		[NOCOW_REASON_PREALLOC] = NOCOW_IN_PLACE,
@@ -147,7 +144,6 @@ static void test_fates(void **state)
 		[NOCOW_REASON_UNKNOWN] = NOCOW_UNKNOWN,
 	};
 
-	(void)state;
 	assert_int_equal(ARRAY_SIZE(fates), NOCOW_REASON_COUNT);
 	for (int i = 0; i < NOCOW_REASON_COUNT; i++) {
 		assert_int_equal(nocow_reason_fate(i), fates[i]);
@@ -354,7 +350,7 @@ static void assert_ends_with(int ret)
 }
 
 /* No tree is searched for an ordinary file. */
-static void test_cow_file(void **state)
+TEST_WITH(test_cow_file, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = KIB(64),
@@ -366,7 +362,6 @@ static void test_cow_file(void **state)
 		  .fe_flags = FIEMAP_EXTENT_DELALLOC | LAST },
 	};
 
-	(void)state;
 	start(&cow_file, WHOLE_FILE);
 	expect_map(extents, ARRAY_SIZE(extents));
 	assert_range(0, KIB(64), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
@@ -377,11 +372,10 @@ static void test_cow_file(void **state)
 	assert_ends_with(0);
 }
 
-static void test_empty_file(void **state)
+TEST_WITH(test_empty_file, setup, teardown)
 {
 	struct nocow_file file = cow_file;
 
-	(void)state;
 	file.size = 0;
 	start(&file, WHOLE_FILE);
 	expect_map(NULL, 0);
@@ -389,7 +383,7 @@ static void test_empty_file(void **state)
 }
 
 /* Extents behind the end of the file are reported, and the gap before them. */
-static void test_prealloc_behind_the_end(void **state)
+TEST_WITH(test_prealloc_behind_the_end, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = MIB(2),
@@ -397,7 +391,6 @@ static void test_prealloc_behind_the_end(void **state)
 		  .fe_flags = FIEMAP_EXTENT_DATA_INLINE | LAST },
 	};
 
-	(void)state;
 	start(&cow_file, WHOLE_FILE);
 	expect_map(extents, ARRAY_SIZE(extents));
 	assert_range(0, MIB(2), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
@@ -406,7 +399,7 @@ static void test_prealloc_behind_the_end(void **state)
 }
 
 /* Ranges are cut to what was asked for, holes too. */
-static void test_part_of_a_file(void **state)
+TEST_WITH(test_part_of_a_file, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(64) },
@@ -416,7 +409,6 @@ static void test_part_of_a_file(void **state)
 		  .fe_flags = LAST },
 	};
 
-	(void)state;
 	start(&cow_file, (struct byte_range){ KIB(60), KIB(40) });
 	expect_fiemap(KIB(60), KIB(40), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
 	assert_range(KIB(60), KIB(4), MIB(20) + KIB(60), NOCOW_REASON_NO_FLAG,
@@ -433,9 +425,8 @@ static void test_part_of_a_file(void **state)
 }
 
 /* What is asked for beyond the end of the file is no hole of it. */
-static void test_part_beyond_the_end(void **state)
+TEST_WITH(test_part_beyond_the_end, setup, teardown)
 {
-	(void)state;
 	start(&cow_file, (struct byte_range){ KIB(512), MIB(8) });
 	expect_fiemap(KIB(512), MIB(8), 0, FIEMAP_ROOM, NULL, 0, 0);
 	assert_range(KIB(512), KIB(512), 0, NOCOW_REASON_HOLE, NOCOW_CHECKSUMS_NOT_ASKED);
@@ -447,7 +438,7 @@ static void test_part_beyond_the_end(void **state)
 }
 
 /* One extent for FIEMAP can be several items, with an answer each. */
-static void test_items_of_an_extent(void **state)
+TEST_WITH(test_items_of_an_extent, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(12), .fe_flags = LAST },
@@ -459,7 +450,6 @@ static void test_items_of_an_extent(void **state)
 	};
 	const struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	items[1].raw.generation = htole64(LAST_SNAPSHOT);
 	start(&file, (struct byte_range){ 0, KIB(12) });
 	expect_fiemap(0, KIB(12), 0, FIEMAP_ROOM, extents, 1, 0);
@@ -478,7 +468,7 @@ static void test_items_of_an_extent(void **state)
 }
 
 /* What the extent tree does not have yet is as FIEMAP says; what it has counts as well. */
-static void test_references(void **state)
+TEST_WITH(test_references, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
@@ -495,7 +485,6 @@ static void test_references(void **state)
 	};
 	const struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	start(&file, (struct byte_range){ 0, KIB(12) });
 	expect_fiemap(0, KIB(12), 0, FIEMAP_ROOM, extents, 3, 0);
 	expect_items(0, items, ARRAY_SIZE(items));
@@ -509,7 +498,7 @@ static void test_references(void **state)
 }
 
 /* A relocation's copy is in doubt, in the item or in the flag alone; another file is not. */
-static void test_copies_of_a_relocation(void **state)
+TEST_WITH(test_copies_of_a_relocation, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
@@ -534,7 +523,6 @@ static void test_copies_of_a_relocation(void **state)
 	struct nocow_file file = file_with(INODE_NODATACOW);
 	const uint64_t doubtful[] = { 1, 2, 2 };
 
-	(void)state;
 	file.may_have_copies = true;
 	start(&file, (struct byte_range){ 0, KIB(12) });
 	assert_false(nocow_iter_has_searched(iter));
@@ -554,7 +542,7 @@ static void test_copies_of_a_relocation(void **state)
 }
 
 /* Without privilege the flag is all that there is, and unknown while extents are moved. */
-static void test_doubtful_flags(void **state)
+TEST_WITH(test_doubtful_flags, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4) },
@@ -565,7 +553,6 @@ static void test_doubtful_flags(void **state)
 	};
 	struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	file.searchable = false;
 	for (int is_moving = 0; is_moving < 2; is_moving++) {
 		file.is_moving = is_moving;
@@ -582,7 +569,7 @@ static void test_doubtful_flags(void **state)
 }
 
 /* An item is divided where checksums begin and end. */
-static void test_checksums(void **state)
+TEST_WITH(test_checksums, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0,
@@ -593,7 +580,6 @@ static void test_checksums(void **state)
 	const struct item item = item_at(0, MIB(64), 0, KIB(32), BTRFS_FILE_EXTENT_PREALLOC);
 	const struct nocow_file file = file_with(INODE_PREALLOC);
 
-	(void)state;
 	start(&file, (struct byte_range){ 0, KIB(32) });
 	expect_fiemap(0, KIB(32), 0, FIEMAP_ROOM, extents, 1, 0);
 	expect_items(0, &item, 1);
@@ -612,7 +598,7 @@ static void test_checksums(void **state)
  * Preallocated, in a file without the flag for that: direct writes alone go in place, and not even
  * those where there is a second reference or a checksum.
  */
-static void test_direct_only(void **state)
+TEST_WITH(test_direct_only, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0,
@@ -629,7 +615,6 @@ static void test_direct_only(void **state)
 		item_at(KIB(4), MIB(700), 0, KIB(12), BTRFS_FILE_EXTENT_PREALLOC),
 	};
 
-	(void)state;
 	start(&cow_file, (struct byte_range){ 0, KIB(16) });
 	expect_fiemap(0, KIB(16), 0, FIEMAP_ROOM, extents, ARRAY_SIZE(extents), 0);
 	expect_items(0, items, ARRAY_SIZE(items));
@@ -645,7 +630,7 @@ static void test_direct_only(void **state)
 }
 
 /* A compressed extent's bytes have no address to ask about. */
-static void test_compressed(void **state)
+TEST_WITH(test_compressed, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0,
@@ -656,7 +641,6 @@ static void test_compressed(void **state)
 	struct item item = item_at(0, MIB(64), 0, KIB(128), BTRFS_FILE_EXTENT_REG);
 	const struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	item.raw.compression = 1;
 	start(&file, (struct byte_range){ 0, KIB(128) });
 	expect_fiemap(0, KIB(128), 0, FIEMAP_ROOM, extents, 1, 0);
@@ -694,7 +678,7 @@ static uint32_t reasons_of(struct item item, uint32_t fiemap_flags, const struct
 }
 
 /* Other reasons than a snapshot are reported, and the snapshot itself is not. */
-static void test_several_reasons(void **state)
+TEST_WITH(test_several_reasons, setup, teardown)
 {
 	static const struct extent_ref refs[] = {
 		{ .root = SUBVOLID, .inode = INODE, .offset = 0 },
@@ -703,7 +687,6 @@ static void test_several_reasons(void **state)
 	};
 	struct item item = item_at(0, MIB(64), 0, KIB(4), BTRFS_FILE_EXTENT_REG);
 
-	(void)state;
 	/* with a checksum, but not here */
 	item.raw.generation = htole64(LAST_SNAPSHOT);
 	assert_int_equal(reasons_of(item, SHARED, refs, 1, MIB(70)), BIT(NOCOW_REASON_GENERATION));
@@ -722,7 +705,7 @@ static void test_several_reasons(void **state)
 }
 
 /* Without privilege FIEMAP reports two. */
-static void test_several_flags(void **state)
+TEST_WITH(test_several_flags, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0,
@@ -736,7 +719,6 @@ static void test_several_flags(void **state)
 	};
 	struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	file.searchable = false;
 	start(&file, WHOLE_FILE);
 	expect_map(extents, ARRAY_SIZE(extents));
@@ -745,7 +727,7 @@ static void test_several_flags(void **state)
 }
 
 /* FIEMAP and the items were asked at different times. */
-static void test_file_that_changes(void **state)
+TEST_WITH(test_file_that_changes, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(16), .fe_flags = LAST },
@@ -755,7 +737,6 @@ static void test_file_that_changes(void **state)
 	};
 	const struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	start(&file, (struct byte_range){ 0, KIB(16) });
 	expect_fiemap(0, KIB(16), 0, FIEMAP_ROOM, extents, 1, 0);
 	expect_items(0, items, 1);
@@ -769,7 +750,7 @@ static void test_file_that_changes(void **state)
 }
 
 /* Without privilege no tree is touched. */
-static void test_unsearchable(void **state)
+TEST_WITH(test_unsearchable, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0,
@@ -783,7 +764,6 @@ static void test_unsearchable(void **state)
 	};
 	struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	file.searchable = false;
 	start(&file, WHOLE_FILE);
 	expect_map(extents, ARRAY_SIZE(extents));
@@ -801,7 +781,7 @@ static void expect_checksum_error(uint64_t bytenr, int error)
 }
 
 /* What decides without them is still known. */
-static void test_trees_that_cannot_be_read(void **state)
+TEST_WITH(test_trees_that_cannot_be_read, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(100), .fe_length = KIB(4), .fe_flags = LAST },
@@ -810,7 +790,6 @@ static void test_trees_that_cannot_be_read(void **state)
 	const struct nocow_file file = file_with(INODE_NODATACOW);
 	static const int errors[] = { ENOENT, EIO, EUCLEAN };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		start(&file, WHOLE_FILE);
 		assert_int_equal(nocow_iter_tree_error(iter), 0);
@@ -836,7 +815,7 @@ static void test_trees_that_cannot_be_read(void **state)
 	assert_ends_with(-ENOMEM);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	static const struct fiemap_extent extents[] = {
 		{ .fe_logical = 0, .fe_physical = MIB(20), .fe_length = KIB(4), .fe_flags = LAST },
@@ -844,7 +823,6 @@ static void test_errors(void **state)
 	const struct search_key items = { 0, INODE, BTRFS_EXTENT_DATA_KEY, 0, UINT64_MAX };
 	const struct nocow_file file = file_with(INODE_NODATACOW);
 
-	(void)state;
 	start(&file, WHOLE_FILE);
 	expect_fiemap(0, FIEMAP_MAX_OFFSET, 0, FIEMAP_ROOM, NULL, 0, EIO);
 	assert_ends_with(-EIO);
@@ -854,7 +832,7 @@ static void test_errors(void **state)
 	assert_ends_with(-ENOMEM);
 }
 
-static void test_sums(void **state)
+TEST(test_sums)
 {
 	const struct nocow_range ranges[] = {
 		{ 0, 10, 0, NOCOW_REASON_PREALLOC, NOCOW_CHECKSUMS_NONE, 0 },
@@ -866,7 +844,6 @@ static void test_sums(void **state)
 	};
 	struct nocow_sums sums = { 0 }, twice;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
 		nocow_sums_add_range(&sums, &ranges[i]);
 	sums.extent_count = 4;
@@ -885,37 +862,4 @@ static void test_sums(void **state)
 	assert_int_equal(nocow_sums_bytes_of(&sums, NOCOW_COPIED), 30);
 	assert_int_equal(nocow_sums_bytes_of(&sums, NOCOW_NEW), 40);
 	assert_int_equal(nocow_sums_bytes_of(&twice, NOCOW_UNKNOWN), UINT64_MAX);
-}
-
-#define FILE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_flags_of_inode),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_without_trees),
-		cmocka_unit_test(test_fates),
-		FILE_TEST(test_cow_file),
-		FILE_TEST(test_empty_file),
-		FILE_TEST(test_prealloc_behind_the_end),
-		FILE_TEST(test_part_of_a_file),
-		FILE_TEST(test_part_beyond_the_end),
-		FILE_TEST(test_items_of_an_extent),
-		FILE_TEST(test_references),
-		FILE_TEST(test_copies_of_a_relocation),
-		FILE_TEST(test_doubtful_flags),
-		FILE_TEST(test_checksums),
-		FILE_TEST(test_direct_only),
-		FILE_TEST(test_compressed),
-		FILE_TEST(test_several_reasons),
-		FILE_TEST(test_several_flags),
-		FILE_TEST(test_file_that_changes),
-		FILE_TEST(test_unsearchable),
-		FILE_TEST(test_trees_that_cannot_be_read),
-		FILE_TEST(test_errors),
-		cmocka_unit_test(test_sums),
-	};
-
-	return cmocka_run_group_tests_name("nocow", tests, NULL, NULL);
 }

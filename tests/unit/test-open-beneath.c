@@ -74,7 +74,7 @@ static void assert_opens(const char *name, int flags)
 	close(fd);
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
 	static const char *const refused[] = {
 		"",	      ".",
@@ -85,7 +85,6 @@ static void test_names(void **state)
 	};
 	static const int errors[] = { 0, ENOSYS, EPERM };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		openat2_error = errors[i];
 		for (size_t j = 0; j < ARRAY_SIZE(refused); j++)
@@ -100,12 +99,11 @@ static void test_names(void **state)
 }
 
 /* What openat(2) opens is open before it is known where it is. */
-static void test_at_once(void **state)
+TEST_WITH(test_at_once, setup, teardown)
 {
 	static const int errors[] = { ENOSYS, EPERM };
 	int fd;
 
-	(void)state;
 	openat2_error = 0;
 	fd = open_beneath_at_once(root_fd, "file", O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
@@ -116,14 +114,4 @@ static void test_at_once(void **state)
 		openat2_error = errors[i];
 		assert_int_equal(open_beneath_at_once(root_fd, "file", O_RDONLY), -ENOSYS);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_at_once, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("open-beneath", tests, NULL, NULL);
 }

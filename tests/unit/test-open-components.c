@@ -27,7 +27,7 @@ static int new_start(void)
 	return start;
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const char *const paths[][2] = {
 		{ "a", "/a" },
@@ -37,7 +37,6 @@ static void test_names(void **state)
 		{ "a/" FAILS "/b", "/a/" FAILS },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		char names[64] = "";
 		int start = new_start();
@@ -53,30 +52,17 @@ static void test_names(void **state)
 	}
 }
 
-static void test_no_name(void **state)
+TEST(test_no_name)
 {
 	static const char *const paths[] = { "", "/", "//" };
 	int start = new_start();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		assert_int_equal(open_components(start, paths[i], note, NULL), start);
 	assert_int_equal(close(start), 0);
 }
 
-static void test_no_start(void **state)
+TEST(test_no_start)
 {
-	(void)state;
 	assert_int_equal(open_components(-EACCES, "a/b", note, NULL), -EACCES);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_no_name),
-		cmocka_unit_test(test_no_start),
-	};
-
-	return cmocka_run_group_tests_name("open-components", tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "ui/message.h"
 #include "ui/options.h"
 
-static void test_parse_count(void **state)
+TEST(test_parse_count)
 {
 	static const struct {
 		const char *text;
@@ -23,7 +23,6 @@ static void test_parse_count(void **state)
 		{ "18446744073709551615", UINT64_MAX, UINT64_MAX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t count = 99;
 
@@ -32,7 +31,7 @@ static void test_parse_count(void **state)
 	}
 }
 
-static void test_parse_count_errors(void **state)
+TEST(test_parse_count_errors)
 {
 	static const char *const texts[] = {
 		"", "0", "-1", "+1", " 1", "1 ", "x", "1x", "1k", "0x1", "1.5", "1001", "\xd9\xa1",
@@ -40,7 +39,6 @@ static void test_parse_count_errors(void **state)
 
 	uint64_t count = 99;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		assert_int_equal(parse_count("--repeat", texts[i], 1000, &count), EINVAL);
 	assert_int_equal(parse_count("--repeat", "18446744073709551616", UINT64_MAX, &count),
@@ -62,11 +60,10 @@ static void assert_warned(char *option, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_quiet(void **state)
+TEST(test_quiet)
 {
 	char quiet[] = "--quiet", by_name[] = "--log=quiet", standard[] = "--log=default";
 
-	(void)state;
 	assert_warned(quiet, "");
 	assert_warned(standard, "WARNING: odd\n");
 	assert_warned(by_name, "");
@@ -82,7 +79,7 @@ static void assert_formats(const struct global_options *global)
 }
 
 /* A command takes its own formats alone, after its name or before it. */
-static void test_formats(void **state)
+TEST(test_formats)
 {
 	static const struct {
 		const char *before;
@@ -105,7 +102,6 @@ static void test_formats(void **state)
 		{ NULL, "text", FORMAT_BIT(FORMAT_TEXT), "" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char program[] = "program", format[] = "--format";
 		char *argv[] = { program, format, (char *)cases[i].after, NULL };
@@ -128,7 +124,7 @@ static void test_formats(void **state)
 }
 
 /* Also where the command line is wrong. */
-static void test_ask_for_format(void **state)
+TEST(test_ask_for_format)
 {
 	char program[] = "program", format[] = "--format=nagios", wrong[] = "--wrong";
 	char json[] = "--format=json";
@@ -136,7 +132,6 @@ static void test_ask_for_format(void **state)
 	char *replaced[] = { program, format, json, NULL };
 	struct global_options none = { 0 }, before = { .format_name = "nagios" };
 
-	(void)state;
 	assert_true(options_ask_for_format(3, asked, &none, FORMAT_NAGIOS));
 	assert_false(options_ask_for_format(2, asked, &none, FORMAT_NAGIOS));
 	assert_true(options_ask_for_format(2, asked, &before, FORMAT_NAGIOS));
@@ -159,16 +154,15 @@ static void assert_rules(bool first, bool second, const char *expected)
 }
 
 /* The first rule that is broken is the one that is reported. */
-static void test_rules(void **state)
+TEST(test_rules)
 {
-	(void)state;
 	assert_rules(false, false, "");
 	assert_rules(true, true, "ERROR: --a cannot be combined with --b\n");
 	assert_rules(false, true, "ERROR: --c requires 100% of --d\n");
 }
 
 /* What is invalid is escaped, if it has to be, and the rest of the command line does not matter. */
-static void test_invalid_options(void **state)
+TEST(test_invalid_options)
 {
 	static const struct {
 		const char *option;
@@ -187,7 +181,6 @@ static void test_invalid_options(void **state)
 	};
 	char program[] = "program", odd[] = "o\1dd";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char *argv[] = { program, odd, (char *)cases[i].option, NULL };
 		struct global_options global = { 0 };
@@ -239,7 +232,7 @@ static void assert_has(const char *text, const char *part, bool expected)
 }
 
 /* The help of a command has its own options, and all of it the common ones. */
-static void test_help(void **state)
+TEST(test_help)
 {
 	char help[] = "--help", letter[] = "-h", all[] = "--help=all", other[] = "--help=x";
 	unsigned int formats = FORMATS_COMMON | FORMAT_BIT(FORMAT_NAGIOS);
@@ -249,7 +242,6 @@ static void test_help(void **state)
 	CLEANUP_FREE char *full_without = help_of(all, FORMATS_COMMON, false, 0);
 	CLEANUP_FREE char *wrong = help_of(other, FORMATS_COMMON, true, EINVAL);
 
-	(void)state;
 	assert_has(brief, "--own", true);
 	assert_has(brief, "--log", false);
 	assert_has(brief, " Also --format=text|json|ndjson|nagios, --raw, -q, -v: --help=all\n",
@@ -261,16 +253,4 @@ static void test_help(void **state)
 	assert_has(full_without, "--log", true);
 	assert_has(full_without, "--kbytes", false);
 	assert_string_equal(wrong, "ERROR: unknown help 'x' (expected all)\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parse_count), cmocka_unit_test(test_parse_count_errors),
-		cmocka_unit_test(test_quiet),	    cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_help),	    cmocka_unit_test(test_ask_for_format),
-		cmocka_unit_test(test_rules),	    cmocka_unit_test(test_invalid_options),
-	};
-
-	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

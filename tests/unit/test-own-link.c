@@ -44,9 +44,8 @@ static const char *at(const char *name)
 	return path;
 }
 
-static void test_make_and_remove(void **state)
+TEST_WITH(test_make_and_remove, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(look(at("link")), OWN_LINK_ABSENT);
 	assert_int_equal(own_link_make(at("link"), TARGET), 1);
 	assert_int_equal(look(at("link")), OWN_LINK_PRESENT);
@@ -57,12 +56,11 @@ static void test_make_and_remove(void **state)
 	assert_int_equal(own_link_remove(at("link"), TARGET, 0), 0);
 }
 
-static void test_directories(void **state)
+TEST_WITH(test_directories, setup, teardown)
 {
 	struct stat status;
 	mode_t mask;
 
-	(void)state;
 	assert_int_equal(mkdir("kept", 0700), 0);
 	mask = umask(022);
 	assert_int_equal(own_link_make(at("kept/one/two/link"), TARGET), 1);
@@ -77,9 +75,8 @@ static void test_directories(void **state)
 	assert_int_equal(rmdir("kept"), 0);
 }
 
-static void test_directory_in_use(void **state)
+TEST_WITH(test_directory_in_use, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(own_link_make(at("one/two/link"), TARGET), 1);
 	assert_int_equal(symlink("elsewhere", "one/other"), 0);
 	assert_int_equal(own_link_remove(at("one/two/link"), TARGET, 2), 0);
@@ -89,12 +86,11 @@ static void test_directory_in_use(void **state)
 }
 
 /* One that begins as ours does is not ours. */
-static void test_taken(void **state)
+TEST_WITH(test_taken, setup, teardown)
 {
 	static const char *const targets[] = { TARGET "-too", "/usr/libexec/our",
 					       "/usr/libexec/ourz", "elsewhere" };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
 		char found[40] = "";
 
@@ -114,27 +110,13 @@ static void test_taken(void **state)
 	assert_int_equal(rmdir("link"), 0);
 }
 
-static void test_file_in_the_way(void **state)
+TEST_WITH(test_file_in_the_way, setup, teardown)
 {
 	enum own_link_state found;
 
-	(void)state;
 	assert_int_equal(close(creat("file", 0644)), 0);
 	assert_int_equal(own_link_look(at("file/link"), TARGET, &found), -ENOTDIR);
 	assert_int_equal(own_link_make(at("file/link"), TARGET), -ENOTDIR);
 	assert_int_equal(own_link_remove(at("file/link"), TARGET, 1), 0);
 	assert_int_equal(unlink("file"), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_make_and_remove, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_directories, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_directory_in_use, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_taken, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_file_in_the_way, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,7 @@ static struct owner_name find(struct owner_names *names, uint64_t subvolid)
 	return name;
 }
 
-static void test_subvolume_alone(void **state)
+TEST_WITH(test_subvolume_alone, prepare, finish)
 {
 	struct owner_name name;
 
@@ -128,7 +128,7 @@ static void test_subvolume_alone(void **state)
 	assert_int_equal(owner_names_find_subvolume(*state, 257, &name), -ENOMEM);
 }
 
-static void test_mounted(void **state)
+TEST_WITH(test_mounted, prepare, finish)
 {
 	struct owner_name name = find(*state, 256);
 
@@ -138,14 +138,14 @@ static void test_mounted(void **state)
 	assert_true(name.complete);
 }
 
-static void test_more_names_than_fit(void **state)
+TEST_WITH(test_more_names_than_fit, prepare, finish)
 {
 	kernel.complete = false;
 	assert_false(find(*state, 256).complete);
 }
 
 /* One name is all that can be asked for, so others may be missing. */
-static void test_not_mounted(void **state)
+TEST_WITH(test_not_mounted, prepare, finish)
 {
 	struct owner_name name;
 
@@ -157,7 +157,7 @@ static void test_not_mounted(void **state)
 	assert_false(name.complete);
 }
 
-static void test_all_names_without_privilege(void **state)
+TEST_WITH(test_all_names_without_privilege, prepare, finish)
 {
 	struct owner_name name;
 
@@ -167,7 +167,7 @@ static void test_all_names_without_privilege(void **state)
 	assert_false(name.complete);
 }
 
-static void test_gone(void **state)
+TEST_WITH(test_gone, prepare, finish)
 {
 	struct owner_name name;
 
@@ -180,7 +180,7 @@ static void test_gone(void **state)
 }
 
 /* The names before are not told again. */
-static void test_gone_after_another(void **state)
+TEST_WITH(test_gone_after_another, prepare, finish)
 {
 	assert_non_null(find(*state, 256).names);
 	kernel.names = -ENOENT;
@@ -191,7 +191,7 @@ static void test_gone_after_another(void **state)
 }
 
 /* A subvolume is looked up once for the owners in it. */
-static void test_same_subvolume(void **state)
+TEST_WITH(test_same_subvolume, prepare, finish)
 {
 	find(*state, 256);
 	find(*state, 256);
@@ -210,7 +210,7 @@ static void expect_no_memory(struct owner_names *names, uint64_t subvolid)
 	assert_int_equal(owner_names_find(names, &owner, &name), -ENOMEM);
 }
 
-static void test_no_memory(void **state)
+TEST_WITH(test_no_memory, prepare, finish)
 {
 	kernel.path = -ENOMEM;
 	expect_no_memory(*state, 256);
@@ -225,33 +225,11 @@ static void test_no_memory(void **state)
 	expect_no_memory(*state, 259);
 }
 
-static void test_not_btrfs(void **state)
+TEST_WITH(test_not_btrfs, prepare, finish)
 {
 	struct owner_names *names = NULL;
 
-	(void)state;
 	kernel.fsid = -ENOTTY;
 	assert_int_equal(owner_names_new(&names, FD), -ENOTTY);
 	assert_null(names);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, prepare, finish)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_subvolume_alone),
-		TEST(test_more_names_than_fit),
-		TEST(test_mounted),
-		TEST(test_more_names_than_fit),
-		TEST(test_not_mounted),
-		TEST(test_all_names_without_privilege),
-		TEST(test_gone),
-		TEST(test_gone_after_another),
-		TEST(test_same_subvolume),
-		TEST(test_no_memory),
-		TEST(test_not_btrfs),
-	};
-
-	return cmocka_run_group_tests_name("owner-names", tests, NULL, NULL);
 }

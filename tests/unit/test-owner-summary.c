@@ -61,14 +61,13 @@ static void assert_subvolumes(const struct subvolume_owners *expected, size_t ex
 	}
 }
 
-static void test_no_extents(void **state)
+TEST_WITH(test_no_extents, setup, teardown)
 {
-	(void)state;
 	assert_subvolumes(NULL, 0);
 }
 
 /* By falling bytes, and by id if they are equal; a file counts once, and not the one examined. */
-static void test_subvolumes(void **state)
+TEST_WITH(test_subvolumes, setup, teardown)
 {
 	static const struct extent_ref first[] = {
 		{ INODE, 0, SUBVOLID }, { 301, 0, SUBVOLID }, { 301, KIB(8), SUBVOLID },
@@ -87,7 +86,6 @@ static void test_subvolumes(void **state)
 		{ 257, 1, 1, KIB(4) },
 	};
 
-	(void)state;
 	add(INODE, MIB(2), 0, KIB(8), true);
 	add(INODE, MIB(1), KIB(4), KIB(4), true);
 	expect_refs(MIB(1), first, ARRAY_SIZE(first));
@@ -97,7 +95,7 @@ static void test_subvolumes(void **state)
 }
 
 /* Bytes of two examined files overlap, and each of the files is another one for the other. */
-static void test_files_that_share(void **state)
+TEST_WITH(test_files_that_share, setup, teardown)
 {
 	static const struct extent_ref refs[] = {
 		{ INODE, 0, SUBVOLID },
@@ -109,7 +107,6 @@ static void test_files_that_share(void **state)
 		{ 257, 1, 1, KIB(20) },
 	};
 
-	(void)state;
 	add(301, MIB(1), KIB(4), KIB(8), true);
 	add(INODE, MIB(1), 0, KIB(8), true);
 	/* apart from both */
@@ -119,12 +116,11 @@ static void test_files_that_share(void **state)
 }
 
 /* The second file has another part, so that their pieces are not merged. */
-static void test_files_apart(void **state)
+TEST_WITH(test_files_apart, setup, teardown)
 {
 	static const struct extent_ref refs[] = { { INODE, 0, SUBVOLID }, { 301, 0, SUBVOLID } };
 	static const struct subvolume_owners expected[] = { { 256, 2, 1, KIB(8) } };
 
-	(void)state;
 	add(INODE, MIB(1), 0, KIB(4), true);
 	add(301, MIB(1), KIB(64), KIB(4), true);
 	expect_refs(MIB(1), refs, ARRAY_SIZE(refs));
@@ -132,7 +128,7 @@ static void test_files_apart(void **state)
 }
 
 /* A file with an extent twice shares it with itself if FIEMAP says so, and else is split. */
-static void test_shared_with_itself(void **state)
+TEST_WITH(test_shared_with_itself, setup, teardown)
 {
 	static const struct extent_ref refs[] = {
 		{ INODE, 0, SUBVOLID },
@@ -140,7 +136,6 @@ static void test_shared_with_itself(void **state)
 	};
 	static const struct subvolume_owners expected[] = { { 256, 1, 1, KIB(4) } };
 
-	(void)state;
 	add(INODE, MIB(1), 0, KIB(4), true);
 	add(INODE, MIB(1), 0, KIB(4), false);
 	add(INODE, MIB(2), 0, KIB(4), false);
@@ -152,12 +147,11 @@ static void test_shared_with_itself(void **state)
 	assert_subvolumes(expected, ARRAY_SIZE(expected));
 }
 
-static void test_what_is_gone_or_too_much(void **state)
+TEST_WITH(test_what_is_gone_or_too_much, setup, teardown)
 {
 	static const struct extent_ref refs[] = { { INODE, 0, SUBVOLID }, { 301, 0, 257 } };
 	static const struct subvolume_owners expected[] = { { 257, 1, 1, KIB(4) } };
 
-	(void)state;
 	add(INODE, MIB(1), 0, KIB(4), true);
 	add(INODE, MIB(2), 0, KIB(4), true);
 	expect_logical_ino(MIB(1), FIRST_SIZE, NULL, 0, 0, 0, ENOENT);
@@ -165,32 +159,14 @@ static void test_what_is_gone_or_too_much(void **state)
 	assert_subvolumes(expected, ARRAY_SIZE(expected));
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	size_t count = 99;
 
-	(void)state;
 	add(INODE, MIB(1), 0, KIB(4), true);
 	expect_logical_ino(MIB(1), FIRST_SIZE, NULL, 0, 0, 0, EPERM);
 	assert_int_equal(owner_summary_resolve(summary, MOCK_FD, NULL, NULL, on_progress), -EPERM);
 	assert_null(owner_summary_failed_in(summary));
 	assert_null(owner_summary_list(summary, &count));
 	assert_int_equal(count, 0);
-}
-
-#define SUMMARY_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SUMMARY_TEST(test_no_extents),
-		SUMMARY_TEST(test_subvolumes),
-		SUMMARY_TEST(test_files_that_share),
-		SUMMARY_TEST(test_files_apart),
-		SUMMARY_TEST(test_shared_with_itself),
-		SUMMARY_TEST(test_what_is_gone_or_too_much),
-		SUMMARY_TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("owner-summary", tests, NULL, NULL);
 }

@@ -50,11 +50,10 @@ static int sign(int number)
 	return number < 0 ? -1 : number > 0;
 }
 
-static void test_text(void **state)
+TEST(test_text)
 {
 	struct path_text text = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
 		struct path_node *node = make(paths[i].path, paths[i].count);
 
@@ -68,11 +67,10 @@ static void test_text(void **state)
 }
 
 /* All against all, as strcmp() has it. */
-static void test_compare(void **state)
+TEST(test_compare)
 {
 	struct path_node *nodes[ARRAY_SIZE(paths)];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
 		nodes[i] = make(paths[i].path, paths[i].count);
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
@@ -85,12 +83,11 @@ static void test_compare(void **state)
 }
 
 /* Siblings at each depth, and the same below another directory. */
-static void test_compare_in_a_tree(void **state)
+TEST(test_compare_in_a_tree)
 {
 	struct path_node *root = path_node_new(&store, NULL, "root"), *below = path_node_hold(root);
 	struct path_node *files[DEPTH];
 
-	(void)state;
 	for (int i = 0; i < DEPTH; i++) {
 		struct path_node *next = path_node_new(&store, below, "m");
 
@@ -114,7 +111,7 @@ static void test_compare_in_a_tree(void **state)
 }
 
 /* One copy of each name, and what is counted is what is there. */
-static void test_size(void **state)
+TEST(test_size)
 {
 	struct path_node *root = path_node_new(&store, NULL, "root");
 	struct path_node *directory = path_node_new(&store, root, "directory");
@@ -123,7 +120,6 @@ static void test_size(void **state)
 	size_t file_size = store.size - chain_size;
 	struct path_node *two = path_node_new(&store, directory, "two");
 
-	(void)state;
 	assert_in_range(file_size, 4, 200);
 	assert_int_equal(store.size, chain_size + 2 * file_size);
 	assert_int_equal(path_node_others_size(one), file_size);
@@ -138,11 +134,10 @@ static void test_size(void **state)
 }
 
 /* The text keeps its directory, so that it can tell another one at the same address. */
-static void test_text_of_another_directory(void **state)
+TEST(test_text_of_another_directory)
 {
 	struct path_text text = { 0 };
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		char name[16], expected[32];
 		struct path_node *directory;
@@ -155,17 +150,4 @@ static void test_text_of_another_directory(void **state)
 	}
 	path_text_free(&text);
 	assert_int_equal(store.size, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_compare),
-		cmocka_unit_test(test_compare_in_a_tree),
-		cmocka_unit_test(test_size),
-		cmocka_unit_test(test_text_of_another_directory),
-	};
-
-	return cmocka_run_group_tests_name("path-node", tests, NULL, NULL);
 }

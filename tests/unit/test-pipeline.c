@@ -138,7 +138,7 @@ static void assert_workers_freed(unsigned int thread_count)
 	assert_int_equal(workers_freed, workers_made);
 }
 
-static void test_order_with_random_work(void **state)
+TEST_WITH(test_order_with_random_work, setup, NULL)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(thread_counts); i++) {
 		struct pipeline *pipeline;
@@ -155,12 +155,11 @@ static void test_order_with_random_work(void **state)
 	}
 }
 
-static void test_first_item_is_the_slowest(void **state)
+TEST_WITH(test_first_item_is_the_slowest, setup, NULL)
 {
 	struct pipeline *pipeline;
 	struct log log;
 
-	(void)state;
 	pipeline = start(&log, 4);
 	for (unsigned int number = 0; number < ITEMS; number++)
 		push(pipeline, number, number ? 0 : 20000);
@@ -169,7 +168,7 @@ static void test_first_item_is_the_slowest(void **state)
 	pipeline_free(pipeline);
 }
 
-static void test_flush_again_and_again(void **state)
+TEST_WITH(test_flush_again_and_again, setup, NULL)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(thread_counts); i++) {
 		struct pipeline *pipeline;
@@ -189,7 +188,7 @@ static void test_flush_again_and_again(void **state)
 	}
 }
 
-static void test_free_with_items_under_way(void **state)
+TEST_WITH(test_free_with_items_under_way, setup, NULL)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(thread_counts); i++) {
 		struct pipeline *pipeline;
@@ -205,7 +204,7 @@ static void test_free_with_items_under_way(void **state)
 	}
 }
 
-static void test_free_unused(void **state)
+TEST_WITH(test_free_unused, setup, NULL)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(thread_counts); i++) {
 		struct log log;
@@ -218,7 +217,7 @@ static void test_free_unused(void **state)
 	pipeline_free(NULL);
 }
 
-static void test_worker_that_cannot_be_made(void **state)
+TEST_WITH(test_worker_that_cannot_be_made, setup, NULL)
 {
 	for (unsigned int failing = 1; failing <= 4; failing++) {
 		struct pipeline *pipeline = NULL;
@@ -253,7 +252,7 @@ static void ignore(void *item, void *data)
 }
 
 /* Without threads, work is done where push() is called; with them, elsewhere. */
-static void test_where_work_is_done(void **state)
+TEST_WITH(test_where_work_is_done, setup, NULL)
 {
 	static const struct pipeline_ops noting = {
 		.work = note_thread,
@@ -262,7 +261,6 @@ static void test_where_work_is_done(void **state)
 		.worker_free = worker_free,
 	};
 
-	(void)state;
 	for (unsigned int thread_count = 0; thread_count <= 1; thread_count++) {
 		struct pipeline *pipeline;
 
@@ -291,12 +289,11 @@ static bool works_without_threads(void)
 	return log.done == ITEMS && !log.wrong && workers_freed == workers_made;
 }
 
-static void test_threads_that_cannot_start(void **state)
+TEST_WITH(test_threads_that_cannot_start, setup, NULL)
 {
 	pid_t child = fork();
 	int wait_status;
 
-	(void)state;
 	if (child == 0)
 		_exit(works_without_threads() ? EXIT_SUCCESS : EXIT_FAILURE);
 	assert_int_equal(waitpid(child, &wait_status, 0), child);
@@ -377,7 +374,7 @@ static void count_parts(void *data, void *log_data)
 }
 
 /* Two parts of one item sleep for ever; another item takes as long, and is not given up. */
-static void test_threads_that_are_given_up(void **state)
+TEST_WITH(test_threads_that_are_given_up, setup, NULL)
 {
 	static const struct pipeline_ops parts_ops = {
 		.work = work_in_parts,
@@ -390,7 +387,6 @@ static void test_threads_that_are_given_up(void **state)
 	struct work_in_parts items[8] = { 0 };
 	struct pipeline *pipeline = NULL;
 
-	(void)state;
 	given_up_count = 0;
 	has_gone_on = false;
 	assert_int_equal(pipe2(release_ends, O_CLOEXEC), 0);
@@ -412,21 +408,4 @@ static void test_threads_that_are_given_up(void **state)
 	usleep(100000);
 	assert_false(has_gone_on);
 	close(release_ends[0]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_order_with_random_work, setup),
-		cmocka_unit_test_setup(test_first_item_is_the_slowest, setup),
-		cmocka_unit_test_setup(test_flush_again_and_again, setup),
-		cmocka_unit_test_setup(test_free_with_items_under_way, setup),
-		cmocka_unit_test_setup(test_free_unused, setup),
-		cmocka_unit_test_setup(test_worker_that_cannot_be_made, setup),
-		cmocka_unit_test_setup(test_where_work_is_done, setup),
-		cmocka_unit_test_setup(test_threads_that_cannot_start, setup),
-		cmocka_unit_test_setup(test_threads_that_are_given_up, setup),
-	};
-
-	return cmocka_run_group_tests_name("pipeline", tests, NULL, NULL);
 }

@@ -235,9 +235,8 @@ static void expect_cost(uint64_t map_ns, uint64_t all_ns, uint64_t cost_ns,
 }
 
 /* What mapping all takes longer than mapping without a look at who shares. */
-static void test_cost(void **state)
+TEST(test_cost)
 {
-	(void)state;
 	expect_cost(100, 499, 399, FEATURE_PRESENT);
 	expect_cost(100, 500, 400, FEATURE_UNKNOWN);
 	expect_cost(100, 900, 800, FEATURE_UNKNOWN);
@@ -260,9 +259,8 @@ static void expect_error(char failing, int error, const char *calls)
 }
 
 /* What was made is removed, and only that. */
-static void test_errors(void **state)
+TEST(test_errors)
 {
-	(void)state;
 	expect_error('c', -EPERM, "c");
 	expect_error('c', NO_REASON, "c");
 	expect_error('w', -ENOSPC, "cw34");
@@ -275,22 +273,10 @@ static void test_errors(void **state)
 }
 
 /* The first one is told, and what does not depend on it is removed nevertheless. */
-static void test_removal_errors(void **state)
+TEST(test_removal_errors)
 {
-	(void)state;
 	expect_error('1', -EIO, "cwWsinma134");
 	expect_error('2', -EPERM, "cwWsinma1234");
 	expect_error('3', -EACCES, "cwWsinma1234");
 	expect_error('4', -EBUSY, "cwWsinma1234");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cost),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_removal_errors),
-	};
-
-	return cmocka_run_group_tests_name("probe-fiemap-leaf", tests, NULL, NULL);
 }

@@ -22,11 +22,10 @@ static int new_file(void)
 	return fd;
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	char one[PROBE_NAME_SIZE], two[PROBE_NAME_SIZE];
 
-	(void)state;
 	assert_int_equal(probe_name(one), 0);
 	assert_int_equal(probe_name(two), 0);
 	assert_int_equal(strlen(one), PROBE_NAME_SIZE - 1);
@@ -34,13 +33,12 @@ static void test_names(void **state)
 	assert_string_not_equal(one, two);
 }
 
-static void test_every_other(void **state)
+TEST(test_every_other)
 {
 	int fd = new_file();
 	char block[PROBE_BLOCK];
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(probe_write_every_other(fd, 1, 3), 0);
 	assert_int_equal(fstat(fd, &status), 0);
 	assert_int_equal(status.st_size, 6 * PROBE_BLOCK);
@@ -55,12 +53,11 @@ static void test_every_other(void **state)
 }
 
 /* Whether it is on disk nobody can see here. */
-static void test_dirty(void **state)
+TEST(test_dirty)
 {
 	int fd = new_file();
 	struct stat status;
 
-	(void)state;
 	assert_int_equal(probe_dirty_every_other(fd, 1, 3), 0);
 	assert_int_equal(fstat(fd, &status), 0);
 	assert_int_equal(status.st_size, 6 * PROBE_BLOCK);
@@ -68,12 +65,11 @@ static void test_dirty(void **state)
 	assert_int_equal(probe_dirty_every_other(fd, 0, 1), -EBADF);
 }
 
-static void test_remove(void **state)
+TEST(test_remove)
 {
 	int fd = open("/tmp", O_RDONLY | O_DIRECTORY);
 	char name[PROBE_NAME_SIZE];
 
-	(void)state;
 	assert_int_equal(probe_name(name), 0);
 	assert_int_equal(probe_remove(fd, name, 0), 0);
 	assert_int_equal(mkdirat(fd, name, 0700), 0);
@@ -83,26 +79,14 @@ static void test_remove(void **state)
 	close(fd);
 }
 
-static void test_interrupted(void **state)
+TEST(test_interrupted)
 {
 	struct interrupts interrupts;
 
-	(void)state;
 	/* Who runs this may ignore it. */
 	signal(SIGTERM, SIG_DFL);
 	interrupts_hold(&interrupts);
 	assert_int_equal(probe_interrupted(&interrupts), 0);
 	raise(SIGTERM);
 	assert_int_equal(probe_interrupted(&interrupts), -EINTR);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),	    cmocka_unit_test(test_every_other),
-		cmocka_unit_test(test_dirty),	    cmocka_unit_test(test_remove),
-		cmocka_unit_test(test_interrupted),
-	};
-
-	return cmocka_run_group_tests_name("probe-files", tests, NULL, NULL);
 }

@@ -61,7 +61,7 @@ static int remove_parent(void **state)
 	return rmdir(fixture->path);
 }
 
-static void test_folder(void **state)
+TEST_WITH(test_folder, make_parent, remove_parent)
 {
 	struct fixture *fixture = *state;
 	struct probe_folder folder;
@@ -136,7 +136,7 @@ static void remove_planted(const struct fixture *fixture)
 	assert_int_equal(system(command), 0);
 }
 
-static void test_replaced_before_it_is_open(void **state)
+TEST_WITH(test_replaced_before_it_is_open, make_parent, remove_parent)
 {
 	struct fixture *fixture = *state;
 
@@ -153,7 +153,7 @@ static void test_replaced_before_it_is_open(void **state)
 	assert_refused(fixture, plant_open_directory, -ESTALE);
 }
 
-static void test_in_directory_of_another(void **state)
+TEST_WITH(test_in_directory_of_another, make_parent, remove_parent)
 {
 	struct fixture *fixture = *state;
 	struct probe_folder folder;
@@ -163,7 +163,7 @@ static void test_in_directory_of_another(void **state)
 	assert_int_equal(probe_folder_remove(&folder), 0);
 }
 
-static void test_replaced_before_it_is_removed(void **state)
+TEST_WITH(test_replaced_before_it_is_removed, make_parent, remove_parent)
 {
 	struct fixture *fixture = *state;
 	struct probe_folder folder;
@@ -181,7 +181,7 @@ static void test_replaced_before_it_is_removed(void **state)
 	assert_int_equal(unlinkat(fixture->fd, MOVED, AT_REMOVEDIR), 0);
 }
 
-static void test_not_empty(void **state)
+TEST_WITH(test_not_empty, make_parent, remove_parent)
 {
 	struct fixture *fixture = *state;
 	struct probe_folder folder;
@@ -192,7 +192,7 @@ static void test_not_empty(void **state)
 	remove_planted(fixture);
 }
 
-static void test_safe_in(void **state)
+TEST_WITH(test_safe_in, make_parent, remove_parent)
 {
 	static const struct {
 		mode_t mode;
@@ -213,20 +213,4 @@ static void test_safe_in(void **state)
 	/* Its owner may rename what is in it, sticky or not. */
 	assert_int_equal(fchown(fixture->fd, 65534, 65534), 0);
 	assert_false(probe_folder_is_safe_in(fixture->fd));
-}
-
-#define FOLDER_TEST(test) cmocka_unit_test_setup_teardown(test, make_parent, remove_parent)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FOLDER_TEST(test_folder),
-		FOLDER_TEST(test_replaced_before_it_is_open),
-		FOLDER_TEST(test_in_directory_of_another),
-		FOLDER_TEST(test_replaced_before_it_is_removed),
-		FOLDER_TEST(test_not_empty),
-		FOLDER_TEST(test_safe_in),
-	};
-
-	return cmocka_run_group_tests_name("probe-folder", tests, NULL, NULL);
 }

@@ -140,11 +140,10 @@ static int probe(struct feature_cost *ret_cost)
 	return ret;
 }
 
-static void test_flat(void **state)
+TEST_WITH(test_flat, prepare, NULL)
 {
 	struct feature_cost cost = { 0 };
 
-	(void)state;
 	assert_int_equal(probe(&cost), 0);
 	assert_int_equal(cost.cost, LEAST_NS);
 	assert_int_equal(cost.reference, LEAST_NS);
@@ -154,11 +153,10 @@ static void test_flat(void **state)
 }
 
 /* The medians of the last tenth and of the first. */
-static void test_growth(void **state)
+TEST_WITH(test_growth, prepare, NULL)
 {
 	struct feature_cost cost = { 0 };
 
-	(void)state;
 	kernel.growth_ns = 20;
 	assert_int_equal(probe(&cost), 0);
 	assert_int_equal(kernel.fsyncs, 100);
@@ -167,11 +165,10 @@ static void test_growth(void **state)
 }
 
 /* It does not go on for long where each fsync takes longer and longer. */
-static void test_growth_beyond_doubt(void **state)
+TEST_WITH(test_growth_beyond_doubt, prepare, NULL)
 {
 	struct feature_cost cost = { 0 };
 
-	(void)state;
 	kernel.growth_ns = 1000;
 	assert_int_equal(probe(&cost), 0);
 	/* the first ten have a median of 6 us; above 36 us are those from the 37th on */
@@ -181,33 +178,30 @@ static void test_growth_beyond_doubt(void **state)
 }
 
 /* What was logged before a commit is not looked at again. */
-static void test_commit_between(void **state)
+TEST_WITH(test_commit_between, prepare, NULL)
 {
 	struct feature_cost cost = { 0 };
 
-	(void)state;
 	kernel.commits = 2;
 	assert_int_equal(probe(&cost), 0);
 	assert_int_equal(kernel.attempts, 3);
 	assert_int_equal(cost.reference, LEAST_NS);
 }
 
-static void test_commits_between_all(void **state)
+TEST_WITH(test_commits_between_all, prepare, NULL)
 {
 	struct feature_cost cost = { 1, 1 };
 
-	(void)state;
 	kernel.commits = 3;
 	assert_int_equal(probe(&cost), 0);
 	assert_int_equal(kernel.attempts, 3);
 	assert_int_equal(cost.reference, 0);
 }
 
-static void test_interrupted(void **state)
+TEST_WITH(test_interrupted, prepare, NULL)
 {
 	struct feature_cost cost = { 1, 2 };
 
-	(void)state;
 	kernel.interrupted_at = 7;
 	assert_int_equal(probe(&cost), -EINTR);
 	assert_int_equal(kernel.fsyncs, 7);
@@ -215,32 +209,14 @@ static void test_interrupted(void **state)
 	assert_int_equal(cost.reference, 2);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, prepare, NULL)
 {
 	struct feature_cost cost;
 
-	(void)state;
 	kernel.fails_at = 12;
 	kernel.removal_error = -EBUSY;
 	assert_int_equal(probe(&cost), -EIO);
 	assert_int_equal(kernel.attempts, 1);
 	kernel.fails_at = 0;
 	assert_int_equal(probe(&cost), -EBUSY);
-}
-
-#define TEST(function) cmocka_unit_test_setup(function, prepare)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_flat),
-		TEST(test_growth),
-		TEST(test_growth_beyond_doubt),
-		TEST(test_commit_between),
-		TEST(test_commits_between_all),
-		TEST(test_interrupted),
-		TEST(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("probe-log-dir", tests, NULL, NULL);
 }

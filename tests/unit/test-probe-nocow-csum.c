@@ -225,9 +225,8 @@ static void expect_cost(uint64_t small_ns, uint64_t large_ns, enum feature_state
 	assert_int_equal(feature_cost_judge(&feature_probes[FEATURE_NOCOW_CSUM], &cost), state);
 }
 
-static void test_cost(void **state)
+TEST_WITH(test_cost, setup, NULL)
 {
-	(void)state;
 	expect_cost(1000, 900, FEATURE_PRESENT);
 	expect_cost(1000, 1499, FEATURE_PRESENT);
 	expect_cost(1000, 1500, FEATURE_UNKNOWN);
@@ -246,9 +245,8 @@ static void expect_error(char failing, int error, const char *calls)
 	assert_string_equal(kernel.calls, calls);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, NULL)
 {
-	(void)state;
 	expect_error('n', -EROFS, "n");
 	expect_error('w', -ENOSPC, "nw");
 	expect_error('f', -EIO, "nwf");
@@ -277,25 +275,11 @@ static void expect_answer(ssize_t answer, int error, unsigned int from, int expe
 }
 
 /* Whatever else such a write comes to was no check. */
-static void test_answers(void **state)
+TEST_WITH(test_answers, setup, NULL)
 {
-	(void)state;
 	expect_answer(SMALL, 0, 1, -EPROTO);
 	expect_answer(0, 0, 1, -EPROTO);
 	expect_answer(4096, 0, 7, -EPROTO);
 	expect_answer(-1, EOPNOTSUPP, 1, -EOPNOTSUPP);
 	expect_answer(-1, EINTR, 100, -EINTR);
-}
-
-#define TEST(function) cmocka_unit_test_setup(function, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_cost),
-		TEST(test_errors),
-		TEST(test_answers),
-	};
-
-	return cmocka_run_group_tests_name("probe-nocow-csum", tests, NULL, NULL);
 }

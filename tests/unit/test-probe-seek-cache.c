@@ -109,9 +109,8 @@ static void expect_cost(uint64_t before_ns, uint64_t after_ns)
 }
 
 /* Which of the two is slow depends on the kernel. */
-static void test_slower_against_faster(void **state)
+TEST(test_slower_against_faster)
 {
-	(void)state;
 	expect_cost(300, 100);
 	expect_cost(100, 300);
 }
@@ -135,9 +134,8 @@ static void expect_error(probe_call *run, char failing, int error, const char *c
 	assert_int_equal(cost.reference, 2);
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-	(void)state;
 	expect_error(probe_slower, 'o', -EROFS, "o");
 	expect_error(probe_slower, 'w', -ENOSPC, "ow");
 	expect_error(probe_slower, 't', -EINVAL, "owt");
@@ -223,9 +221,8 @@ static void expect_improved(const char *stay_dirty, const char *calls, bool expe
 }
 
 /* Only times of data that was not written to disk meanwhile count. */
-static void test_improved(void **state)
+TEST(test_improved)
 {
-	(void)state;
 	expect_improved("yy", "odtmodtms", true);
 	expect_improved("nyyy", "odtmodtmsodtmodtms", true);
 	expect_improved("ynyy", "odtmodtmsodtmodtms", true);
@@ -239,24 +236,11 @@ static int probe_many(struct feature_cost *cost)
 	return probe_improved("yy", cost);
 }
 
-static void test_improved_errors(void **state)
+TEST(test_improved_errors)
 {
-	(void)state;
 	expect_error(probe_many, 'o', -EROFS, "o");
 	expect_error(probe_many, 'd', -ENOSPC, "od");
 	expect_error(probe_many, 't', -EINVAL, "odt");
 	expect_error(probe_many, 'm', -EPROTO, "odtm");
 	expect_error(probe_many, 's', -EINTR, "odtmodtms");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_slower_against_faster),
-		cmocka_unit_test(test_errors),
-		cmocka_unit_test(test_improved),
-		cmocka_unit_test(test_improved_errors),
-	};
-
-	return cmocka_run_group_tests_name("probe-seek-cache", tests, NULL, NULL);
 }

@@ -308,9 +308,8 @@ static void expect_state(uint64_t near_bytes, enum feature_state state)
 	expect_cost(near_bytes, disk.far_bytes[0], state);
 }
 
-static void test_states(void **state)
+TEST_WITH(test_states, setup, NULL)
 {
-	(void)state;
 	expect_state(0, FEATURE_PRESENT);
 	expect_state(19, FEATURE_PRESENT);
 	expect_state(20, FEATURE_UNKNOWN);
@@ -322,9 +321,8 @@ static void test_states(void **state)
 }
 
 /* What others read only adds; each cost is compared with what was read in the same round. */
-static void test_least(void **state)
+TEST_WITH(test_least, setup, NULL)
 {
-	(void)state;
 	for (int i = 0; i < ROUNDS; i++)
 		disk.far_bytes[i] = 1000 * (i + 1);
 	disk.near_bytes[0] = 900;
@@ -338,9 +336,8 @@ static void test_least(void **state)
 }
 
 /* What is under way is counted when it has come. */
-static void test_under_way(void **state)
+TEST_WITH(test_under_way, setup, NULL)
 {
-	(void)state;
 	disk.waits = 3;
 	expect_cost(10, 100, FEATURE_PRESENT);
 	assert_int_equal(disk.sleeps, 2 * ROUNDS * 3);
@@ -348,11 +345,10 @@ static void test_under_way(void **state)
 	expect_cost(10, 100, FEATURE_PRESENT);
 }
 
-static void test_under_way_for_ever(void **state)
+TEST_WITH(test_under_way_for_ever, setup, NULL)
 {
 	struct feature_cost cost = { 1, 2 };
 
-	(void)state;
 	disk.waits = UINT_MAX;
 	assert_int_equal(probe(&cost), -ETIMEDOUT);
 	assert_int_equal(disk.sleeps, 1000);
@@ -361,11 +357,10 @@ static void test_under_way_for_ever(void **state)
 	assert_int_equal(cost.reference, 2);
 }
 
-static void test_signal_while_under_way(void **state)
+TEST_WITH(test_signal_while_under_way, setup, NULL)
 {
 	struct feature_cost cost = { 1, 2 };
 
-	(void)state;
 	disk.waits = 5;
 	disk.is_signalled = true;
 	assert_int_equal(probe(&cost), -EINTR);
@@ -374,9 +369,8 @@ static void test_signal_while_under_way(void **state)
 }
 
 /* As soon as so much has come, and once: the rest of the stream is not waited for. */
-static void test_pieces(void **state)
+TEST_WITH(test_pieces, setup, NULL)
 {
-	(void)state;
 	disk.piece_size = SENT_SIZE / 4 - 1;
 	disk.piece_count = 100;
 	expect_cost(10, 100, FEATURE_PRESENT);
@@ -386,11 +380,10 @@ static void test_pieces(void **state)
 	assert_int_equal(disk.pieces_read, 4 * ROUNDS);
 }
 
-static void test_short_stream(void **state)
+TEST_WITH(test_short_stream, setup, NULL)
 {
 	struct feature_cost cost = { 1, 2 };
 
-	(void)state;
 	disk.piece_size--;
 	assert_int_equal(probe(&cost), -EPROTO);
 	assert_int_equal(calls('t'), 0);
@@ -412,9 +405,8 @@ static void expect_error(char failing, unsigned int after, int error)
 	assert_int_equal(cost.reference, 2);
 }
 
-static void test_errors_of_making(void **state)
+TEST_WITH(test_errors_of_making, setup, NULL)
 {
-	(void)state;
 	expect_error('c', 0, -EPERM);
 	expect_error('n', 0, -EROFS);
 	expect_error('w', 0, -ENOSPC);
@@ -428,9 +420,8 @@ static void test_errors_of_making(void **state)
 }
 
 /* In the last round as in the first: what came before is not told then. */
-static void test_errors_of_rounds(void **state)
+TEST_WITH(test_errors_of_rounds, setup, NULL)
 {
-	(void)state;
 	for (unsigned int round = 0; round < ROUNDS; round++) {
 		expect_error('u', round, -EBUSY);
 		expect_error('m', round, -ENOSYS);
@@ -442,9 +433,8 @@ static void test_errors_of_rounds(void **state)
 	}
 }
 
-static void test_errors_of_counting(void **state)
+TEST_WITH(test_errors_of_counting, setup, NULL)
 {
-	(void)state;
 	for (unsigned int i = 0; i < 4 * ROUNDS; i++)
 		expect_error('b', i, -ENOENT);
 	expect_error('t', 0, -EIO);
@@ -452,24 +442,4 @@ static void test_errors_of_counting(void **state)
 	expect_error('t', 2 * ROUNDS * FILES_A_DIRECTORY - 1, -EIO);
 	disk.piece_count = 0;
 	expect_error('S', 0, -EOPNOTSUPP);
-}
-
-#define TEST(function) cmocka_unit_test_setup(function, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_states),
-		TEST(test_least),
-		TEST(test_under_way),
-		TEST(test_under_way_for_ever),
-		TEST(test_signal_while_under_way),
-		TEST(test_pieces),
-		TEST(test_short_stream),
-		TEST(test_errors_of_making),
-		TEST(test_errors_of_rounds),
-		TEST(test_errors_of_counting),
-	};
-
-	return cmocka_run_group_tests_name("probe-send-reada", tests, NULL, NULL);
 }

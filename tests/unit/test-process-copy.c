@@ -51,22 +51,20 @@ static int end_of(void (*work)(int argument), int argument)
 	return wait_status;
 }
 
-static void test_exit(void **state)
+TEST(test_exit)
 {
 	int wait_status = end_of(exit_with, 64);
 
-	(void)state;
 	assert_true(WIFEXITED(wait_status));
 	assert_int_equal(WEXITSTATUS(wait_status), 64);
 	assert_int_equal(wait(NULL), -1);
 }
 
 /* As a parent may have left it. */
-static void test_exit_with_ignored_children(void **state)
+TEST(test_exit_with_ignored_children)
 {
 	int wait_status;
 
-	(void)state;
 	signal(SIGCHLD, SIG_IGN);
 	wait_status = end_of(exit_with, 64);
 	signal(SIGCHLD, SIG_DFL);
@@ -74,11 +72,10 @@ static void test_exit_with_ignored_children(void **state)
 	assert_int_equal(WEXITSTATUS(wait_status), 64);
 }
 
-static void test_signals(void **state)
+TEST(test_signals)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGKILL };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
 		int wait_status;
 
@@ -93,12 +90,11 @@ static void test_signals(void **state)
 }
 
 /* Nobody waits for it, and it keeps no pipe open. */
-static void test_copy_that_stays(void **state)
+TEST(test_copy_that_stays)
 {
 	int ends[2], wait_status;
 	char byte;
 
-	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	wait_status = end_of(stay, 7);
 	assert_true(WIFEXITED(wait_status));
@@ -166,24 +162,9 @@ static void assert_ends_with_parent(void (*prepare)(void))
 }
 
 /* The copy, which would wait for ever, ends with the process that waits for it. */
-static void test_end_of_the_parent(void **state)
+TEST(test_end_of_the_parent)
 {
-	(void)state;
 	assert_ends_with_parent(nothing);
 	assert_ends_with_parent(ignore_sigterm);
 	assert_ends_with_parent(block_sigterm);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exit),
-		cmocka_unit_test(test_exit_with_ignored_children),
-		cmocka_unit_test(test_signals),
-		cmocka_unit_test(test_end_of_the_parent),
-		/* the last one: what stays ends with this process */
-		cmocka_unit_test(test_copy_that_stays),
-	};
-
-	return cmocka_run_group_tests_name("process-copy", tests, NULL, NULL);
 }

@@ -22,9 +22,8 @@ static void expect_own_name(const char *name)
 	assert_string_equal(found, name);
 }
 
-static void test_name(void **state)
+TEST(test_name)
 {
-	(void)state;
 	expect_own_name("a");
 	expect_own_name("fifteen letters");
 	expect_own_name("");
@@ -47,7 +46,7 @@ static void *find_process_of_thread(void *data)
 	return data;
 }
 
-static void test_thread(void **state)
+TEST(test_thread)
 {
 	pthread_t thread;
 	void *done;
@@ -59,27 +58,15 @@ static void test_thread(void **state)
 	assert_ptr_equal(done, state);
 }
 
-static void test_ended_process(void **state)
+TEST(test_ended_process)
 {
 	char found[PROCESS_NAME_SIZE] = "untouched";
 	pid_t ended = fork(), pid = -2;
 
-	(void)state;
 	if (ended == 0)
 		_exit(0);
 	assert_int_equal(waitpid(ended, NULL, 0), ended);
 	assert_int_equal(process_of_thread(ended, &pid, found), -ESRCH);
 	assert_int_equal(pid, -2);
 	assert_string_equal(found, "untouched");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_name),
-		cmocka_unit_test(test_thread),
-		cmocka_unit_test(test_ended_process),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "num/quartiles.h"
 #include "test.h"
 
-static void test_counts(void **state)
+TEST(test_counts)
 {
 	static const struct {
 		size_t count;
@@ -22,7 +22,6 @@ static void test_counts(void **state)
 		{ 3, { UINT64_MAX, 0, UINT64_MAX }, { 0, UINT64_MAX, UINT64_MAX } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct quartiles quartiles;
 		uint64_t values[9];
@@ -33,13 +32,4 @@ static void test_counts(void **state)
 		assert_int_equal(quartiles.median, cases[i].expected.median);
 		assert_int_equal(quartiles.high, cases[i].expected.high);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,33 +33,21 @@ static void expect_name(uint32_t drawn, const char *expected)
 }
 
 /* Of one length, which is what RANDOM_NAME_SIZE has room for. */
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	expect_name(0, "folder.00000000");
 	expect_name(0x12ab, "folder.000012ab");
 	expect_name(UINT32_MAX, "folder.ffffffff");
 }
 
 /* Less than asked for is not random. */
-static void test_errors(void **state)
+TEST(test_errors)
 {
 	char name[RANDOM_NAME_SIZE("folder.")] = "before";
 
-	(void)state;
 	answer_size = -1;
 	assert_int_equal(random_name(name, sizeof(name), "folder."), -EIO);
 	answer_size = 2;
 	assert_int_equal(random_name(name, sizeof(name), "folder."), -EIO);
 	assert_string_equal(name, "before");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_errors),
-	};
-
-	return cmocka_run_group_tests_name("random-name", tests, NULL, NULL);
 }

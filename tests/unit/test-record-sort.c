@@ -158,40 +158,36 @@ static void compare_with_qsort(struct record *records, size_t count,
 	record_sort_free(sort);
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, NULL)
 {
 	struct record none;
 
-	(void)state;
 	compare_with_qsort(&none, 0, &merging, TINY);
 	assert_int_equal(write_count, 0);
 }
 
-static void test_one_record(void **state)
+TEST_WITH(test_one_record, setup, NULL)
 {
 	struct record record = { 7, 1 };
 
-	(void)state;
 	compare_with_qsort(&record, 1, &merging, TINY);
 	assert_int_equal(write_count, 0);
 }
 
-static void test_random_in_memory(void **state)
+TEST_WITH(test_random_in_memory, setup, NULL)
 {
 	struct record *records = random_records(5000, 1000);
 
-	(void)state;
 	compare_with_qsort(records, 5000, &merging, 5000 * sizeof(*records));
 	compare_with_qsort(records, 5000, &keeping, 5000 * sizeof(*records));
 	assert_int_equal(write_count, 0);
 	free(records);
 }
 
-static void test_random_in_many_runs(void **state)
+TEST_WITH(test_random_in_many_runs, setup, NULL)
 {
 	static const uint64_t key_limits[] = { 10, 1000, RAND_MAX };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(key_limits); i++) {
 		for (size_t count = 1; count < 6000; count = count * 3 + 1) {
 			struct record *records = random_records(count, key_limits[i]);
@@ -208,22 +204,20 @@ static void test_random_in_many_runs(void **state)
 }
 
 /* Runs longer than the buffers through which they are read back. */
-static void test_runs_longer_than_their_buffer(void **state)
+TEST_WITH(test_runs_longer_than_their_buffer, setup, NULL)
 {
 	struct record *records = random_records(20000, RAND_MAX);
 
-	(void)state;
 	compare_with_qsort(records, 20000, &keeping, 5000 * sizeof(*records));
 	assert_in_range(write_count, 2, 10);
 	free(records);
 }
 
 /* The same keys in every run become one record each. */
-static void test_merges_across_runs(void **state)
+TEST_WITH(test_merges_across_runs, setup, NULL)
 {
 	struct record_sort *sort;
 
-	(void)state;
 	assert_int_equal(record_sort_new(&sort, &merging, TINY), 0);
 	for (size_t round = 0; round < 10; round++) {
 		for (uint64_t key = 40; key > 0; key--) {
@@ -241,11 +235,10 @@ static void test_merges_across_runs(void **state)
 }
 
 /* However many there are, what merges at once takes no room. */
-static void test_merging_neighbours_do_not_spill(void **state)
+TEST_WITH(test_merging_neighbours_do_not_spill, setup, NULL)
 {
 	struct record_sort *sort;
 
-	(void)state;
 	assert_int_equal(record_sort_new(&sort, &merging, TINY), 0);
 	for (size_t i = 0; i < 100000; i++) {
 		const struct record record = { i / 20000, 1 };
@@ -260,11 +253,10 @@ static void test_merging_neighbours_do_not_spill(void **state)
 	record_sort_free(sort);
 }
 
-static void test_writes_in_pieces(void **state)
+TEST_WITH(test_writes_in_pieces, setup, NULL)
 {
 	struct record *records = random_records(500, RAND_MAX);
 
-	(void)state;
 	write_mode = WRITE_IN_PIECES;
 	compare_with_qsort(records, 500, &keeping, TINY);
 	assert_true(write_count > 1000);
@@ -302,28 +294,25 @@ static void assert_spilling_fails(int expected, const char *directory)
 	assert_failed_in(sort, expected, directory);
 }
 
-static void test_full_disk(void **state)
+TEST_WITH(test_full_disk, setup, NULL)
 {
-	(void)state;
 	write_mode = WRITE_FULL_DISK;
 	assert_spilling_fails(-ENOSPC, "/var/tmp");
 	assert_int_equal(write_count, 1);
 }
 
 /* A part of the first records is in the file: none may come to stand after it. */
-static void test_disk_gets_full_in_a_write(void **state)
+TEST_WITH(test_disk_gets_full_in_a_write, setup, NULL)
 {
-	(void)state;
 	write_mode = WRITE_ALMOST_FULL_DISK;
 	assert_spilling_fails(-ENOSPC, "/var/tmp");
 	assert_int_equal(write_count, 2);
 }
 
-static void test_disk_is_full_at_the_end(void **state)
+TEST_WITH(test_disk_is_full_at_the_end, setup, NULL)
 {
 	struct record_sort *sort;
 
-	(void)state;
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
 	add_many(sort);
 	assert_null(record_sort_failed_in(sort));
@@ -331,9 +320,8 @@ static void test_disk_is_full_at_the_end(void **state)
 	assert_failed_in(sort, -ENOSPC, "/var/tmp");
 }
 
-static void test_unusable_temporary_directory(void **state)
+TEST_WITH(test_unusable_temporary_directory, setup, NULL)
 {
-	(void)state;
 	setenv("TMPDIR", "/nonexistent/directory", 1);
 	assert_spilling_fails(-ENOENT, "/nonexistent/directory");
 	setenv("TMPDIR", "/dev/null", 1);
@@ -341,11 +329,10 @@ static void test_unusable_temporary_directory(void **state)
 }
 
 /* proc has neither unnamed temporary files nor room for named ones. */
-static void test_temporary_directory_without_temporary_files(void **state)
+TEST_WITH(test_temporary_directory_without_temporary_files, setup, NULL)
 {
 	struct record_sort *sort;
 
-	(void)state;
 	setenv("TMPDIR", "/proc/self", 1);
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
 	add_many(sort);
@@ -354,11 +341,10 @@ static void test_temporary_directory_without_temporary_files(void **state)
 	record_sort_free(sort);
 }
 
-static void test_empty_temporary_directory_is_the_default(void **state)
+TEST_WITH(test_empty_temporary_directory_is_the_default, setup, NULL)
 {
 	struct record *records = random_records(100, RAND_MAX);
 
-	(void)state;
 	setenv("TMPDIR", "", 1);
 	compare_with_qsort(records, 100, &keeping, TINY);
 	assert_true(write_count > 0);
@@ -366,12 +352,11 @@ static void test_empty_temporary_directory_is_the_default(void **state)
 }
 
 /* Nothing that an interrupted program leaves behind: the file has no name from the start. */
-static void test_temporary_file_has_no_name(void **state)
+TEST_WITH(test_temporary_file_has_no_name, setup, NULL)
 {
 	char directory[] = "/tmp/test-record-sort-XXXXXX";
 	struct record_sort *sort;
 
-	(void)state;
 	assert_non_null(mkdtemp(directory));
 	setenv("TMPDIR", directory, 1);
 	for (int i = 0; i < 2; i++) {
@@ -391,12 +376,11 @@ static void test_temporary_file_has_no_name(void **state)
 	assert_int_equal(rmdir(directory), 0);
 }
 
-static void test_temporary_file_cut_short(void **state)
+TEST_WITH(test_temporary_file_cut_short, setup, NULL)
 {
 	struct record_sort *sort;
 	struct record record;
 
-	(void)state;
 	assert_int_equal(record_sort_new(&sort, &keeping, TINY), 0);
 	add_many(sort);
 	assert_int_equal(record_sort_finish(sort), 0);
@@ -405,28 +389,4 @@ static void test_temporary_file_cut_short(void **state)
 	assert_int_equal(record_sort_next(sort, &record), -EIO);
 	assert_string_equal(record_sort_failed_in(sort), "/var/tmp");
 	record_sort_free(sort);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_empty, setup),
-		cmocka_unit_test_setup(test_one_record, setup),
-		cmocka_unit_test_setup(test_random_in_memory, setup),
-		cmocka_unit_test_setup(test_random_in_many_runs, setup),
-		cmocka_unit_test_setup(test_runs_longer_than_their_buffer, setup),
-		cmocka_unit_test_setup(test_merges_across_runs, setup),
-		cmocka_unit_test_setup(test_merging_neighbours_do_not_spill, setup),
-		cmocka_unit_test_setup(test_writes_in_pieces, setup),
-		cmocka_unit_test_setup(test_full_disk, setup),
-		cmocka_unit_test_setup(test_disk_gets_full_in_a_write, setup),
-		cmocka_unit_test_setup(test_disk_is_full_at_the_end, setup),
-		cmocka_unit_test_setup(test_unusable_temporary_directory, setup),
-		cmocka_unit_test_setup(test_temporary_directory_without_temporary_files, setup),
-		cmocka_unit_test_setup(test_empty_temporary_directory_is_the_default, setup),
-		cmocka_unit_test_setup(test_temporary_file_has_no_name, setup),
-		cmocka_unit_test_setup(test_temporary_file_cut_short, setup),
-	};
-
-	return cmocka_run_group_tests_name("record-sort", tests, NULL, NULL);
 }

@@ -103,13 +103,12 @@ static char *print_rows(struct output *out, unsigned int options, size_t termina
 	return failed ? (free(capture_end()), NULL) : capture_end();
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
 	struct output out = text_output();
 	CLEANUP_FREE char *all = print_rows(&out, COLUMN_COUNT, 0);
 	CLEANUP_FREE char *some = print_rows(&out, 1, 0);
 
-	(void)state;
 	assert_non_null(all);
 	assert_string_equal(all,
 			    "      Size  Count of all      Time Answer  Text   Names      Path\n"
@@ -124,12 +123,11 @@ static void test_table(void **state)
 }
 
 /* An alarm has a colour if it is one, short titles are used, and what can be spared is. */
-static void test_narrow_terminal(void **state)
+TEST(test_narrow_terminal)
 {
 	struct output out = text_output();
 	CLEANUP_FREE char *text = print_rows(&out, COLUMN_COUNT, 48);
 
-	(void)state;
 	assert_non_null(text);
 	assert_non_null(strstr(text, " Cnt "));
 	assert_non_null(strstr(text, "\033[31m2.00KiB\033["));
@@ -169,12 +167,11 @@ static char *write_json(enum json_style style)
 	"{\"path\":null,\"size_bytes\":null,\"count\":0,\"time_ns\":null," \
 	"\"answer\":null,\"text\":null,\"names\":[]}"
 
-static void test_json(void **state)
+TEST(test_json)
 {
 	CLEANUP_FREE char *lines = write_json(JSON_LINES);
 	CLEANUP_FREE char *document = write_json(JSON_DOCUMENT);
 
-	(void)state;
 	assert_string_equal(lines, "{\"__header\":{\"version\":\"1\"},\"row\":" KNOWN_OBJECT
 				   ",\"rows\":[" KNOWN_OBJECT "," UNKNOWN_OBJECT "]}\n");
 	assert_non_null(strstr(document, "      \"count\": 0,\n"
@@ -182,7 +179,7 @@ static void test_json(void **state)
 }
 
 /* Rows without a key are none of JSON's. */
-static void test_rows_of_text_alone(void **state)
+TEST(test_rows_of_text_alone)
 {
 	struct output out = { .format = FORMAT_NDJSON };
 	CLEANUP_FREE char *text = NULL;
@@ -190,7 +187,6 @@ static void test_rows_of_text_alone(void **state)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(stream);
 	json_begin(&out.json, stream, JSON_LINES);
 	assert_int_equal(rows_new(&rows, &out, NULL, fields, 0), 0);
@@ -202,7 +198,7 @@ static void test_rows_of_text_alone(void **state)
 	assert_string_equal(text, "{\"__header\":{\"version\":\"1\"}}\n");
 }
 
-static void test_metrics(void **state)
+TEST(test_metrics)
 {
 	CLEANUP(metrics_freep) struct metrics *metrics = metrics_new();
 	struct output out = output_of(&(struct global_options){ .metrics = metrics });
@@ -212,7 +208,6 @@ static void test_metrics(void **state)
 	size_t size;
 	FILE *stream = open_memstream(&text, &size);
 
-	(void)state;
 	assert_non_null(stream);
 	no_path.path = NULL;
 	record_samples(&out, fields, &known_row);
@@ -271,7 +266,7 @@ static char *print_groups(struct output *out)
 }
 
 /* A table has all columns of an object, and JSON has none of its members while it is unknown. */
-static void test_object_within_a_row(void **state)
+TEST(test_object_within_a_row)
 {
 	struct output text = text_output(), lines = { .format = FORMAT_NDJSON };
 	CLEANUP_FREE char *table = print_groups(&text);
@@ -279,7 +274,6 @@ static void test_object_within_a_row(void **state)
 	size_t size;
 	FILE *stream = open_memstream(&json, &size);
 
-	(void)state;
 	assert_string_equal(table, " Before     Ratio     After\n"
 				   "     7%     <1.05     12.34\n"
 				   "   100%     <0.05         -\n");
@@ -342,14 +336,13 @@ static const struct state states[] = {
 };
 
 /* A member that does not exist is not null. */
-static void test_members_that_need_not_exist(void **state)
+TEST(test_members_that_need_not_exist)
 {
 	struct output out = { .format = FORMAT_NDJSON };
 	CLEANUP_FREE char *json = NULL;
 	size_t size;
 	FILE *stream = open_memstream(&json, &size);
 
-	(void)state;
 	assert_non_null(stream);
 	json_begin(&out.json, stream, JSON_LINES);
 	record_object(&out, "a", state_fields, &states[0]);
@@ -365,13 +358,12 @@ static void test_members_that_need_not_exist(void **state)
 		"\"c\":null}\n");
 }
 
-static void test_flags_in_a_table(void **state)
+TEST(test_flags_in_a_table)
 {
 	struct output out = text_output();
 	CLEANUP_FREE char *text = NULL;
 	struct rows *rows;
 
-	(void)state;
 	capture_begin();
 	assert_int_equal(rows_new(&rows, &out, NULL, state_fields, 0), 0);
 	assert_int_equal(rows_add(rows, &states[0]), 0);
@@ -382,7 +374,7 @@ static void test_flags_in_a_table(void **state)
 }
 
 /* An information is 1, what is unknown has no sample and no label, and a histogram has all of its own. */
-static void test_samples_of_all_types(void **state)
+TEST(test_samples_of_all_types)
 {
 	CLEANUP(metrics_freep) struct metrics *metrics = metrics_new();
 	struct output out = output_of(&(struct global_options){ .metrics = metrics });
@@ -411,12 +403,11 @@ static void test_samples_of_all_types(void **state)
 }
 
 /* What is of another format does nothing, at any depth and any number of times. */
-static void test_other_formats(void **state)
+TEST(test_other_formats)
 {
 	struct output out = text_output();
 	CLEANUP_FREE char *text = NULL;
 
-	(void)state;
 	capture_begin();
 	for (int i = 0; i < 2 * JSON_DEPTH_MAX; i++) {
 		json_begin_result(&out.json);
@@ -437,12 +428,11 @@ static void test_other_formats(void **state)
 	assert_int_equal(out.json.depth, 0);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	const char *names[200] = { NULL };
 	char text[NAMES_TEXT_SIZE];
 
-	(void)state;
 	assert_string_equal(names_text(text, names), "-");
 	for (size_t i = 0; i < ARRAY_SIZE(names) - 1; i++)
 		names[i] = "ab";
@@ -452,11 +442,10 @@ static void test_names(void **state)
 	assert_string_equal(names_text(text, names), "ab");
 }
 
-static void test_add(void **state)
+TEST(test_add)
 {
 	struct row total = { .count = UINT64_MAX - 1, .answer = ANSWER_NO };
 
-	(void)state;
 	record_add(&total, fields, &known_row);
 	record_add(&total, fields, &unknown_row);
 	assert_int_equal(total.size, 2049);
@@ -464,24 +453,4 @@ static void test_add(void **state)
 	assert_int_equal(total.time, 1500001);
 	assert_int_equal(total.answer, ANSWER_NO);
 	assert_null(total.path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test(test_narrow_terminal),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_rows_of_text_alone),
-		cmocka_unit_test(test_metrics),
-		cmocka_unit_test(test_other_formats),
-		cmocka_unit_test(test_members_that_need_not_exist),
-		cmocka_unit_test(test_flags_in_a_table),
-		cmocka_unit_test(test_samples_of_all_types),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_object_within_a_row),
-		cmocka_unit_test(test_add),
-	};
-
-	return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

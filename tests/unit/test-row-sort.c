@@ -74,9 +74,8 @@ static void assert_order(const struct field *key, uint64_t top, const char *expe
 	assert_string_equal(text, expected);
 }
 
-static void test_order(void **state)
+TEST_WITH(test_order, NULL, check_store)
 {
-	(void)state;
 	assert_order(&keys[0], 0, "d,e,a,b,f,c,");
 	assert_order(&keys[1], 0, "f,e,d,c,b,a,");
 	assert_order(&keys[2], 0, "a,b,c,d,e,f,");
@@ -92,11 +91,10 @@ static error_t parse(const char *key, struct sort_options *ret_options)
 	return argp_parse(&sort_argp, 3, argv, ARGP_NO_EXIT | ARGP_SILENT, NULL, ret_options);
 }
 
-static void test_options(void **state)
+TEST(test_options)
 {
 	struct sort_options options;
 
-	(void)state;
 	assert_int_equal(parse("extents", &options), 0);
 	assert_ptr_equal(options.key, &keys[1]);
 	assert_int_equal(parse("path", &options), 0);
@@ -109,9 +107,8 @@ static void test_options(void **state)
 	assert_null(options.key);
 }
 
-static void test_top(void **state)
+TEST_WITH(test_top, NULL, check_store)
 {
-	(void)state;
 	assert_order(&keys[0], 1, "d,");
 	assert_order(&keys[0], 3, "d,e,a,");
 	assert_order(&keys[0], 4, "d,e,a,b,");
@@ -147,12 +144,11 @@ static int expect_number(void *data, const char *path, void *row)
 }
 
 /* Against qsort(), with many rows and few different figures. */
-static void test_many_rows(void **state)
+TEST_WITH(test_many_rows, NULL, check_store)
 {
 	static const size_t tops[] = { 1, 2, 63, 64, 65, 999, 1000 };
 	unsigned int numbers[1000];
 
-	(void)state;
 	for (size_t t = 0; t < ARRAY_SIZE(tops); t++) {
 		const struct sort_options options = { .fields = keys,
 						      .key = &keys[0],
@@ -184,14 +180,13 @@ static int fail_at_b(void *data, const char *path, void *row)
 	return strcmp(path, "b") == 0 ? -EIO : 0;
 }
 
-static void test_error_of_report(void **state)
+TEST_WITH(test_error_of_report, NULL, check_store)
 {
 	const struct sort_options options = { .fields = keys, .key = &keys[2] };
 	const struct figures figures = { 0 };
 	CLEANUP(row_sort_freep) struct row_sort *sort = NULL;
 	int calls = 0;
 
-	(void)state;
 	assert_int_equal(row_sort_new(&sort, &options, sizeof(figures)), 0);
 	assert_int_equal(row_sort_report(sort, fail_at_b, &calls), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -226,7 +221,7 @@ static char *path_of(size_t length)
 }
 
 /* As many of the first rows are kept as the memory for paths allows, and it is counted. */
-static void test_memory_of_paths(void **state)
+TEST_WITH(test_memory_of_paths, NULL, check_store)
 {
 	const struct sort_options options = { .fields = keys, .key = &keys[0] };
 	CLEANUP(row_sort_freep) struct row_sort *sort = NULL;
@@ -234,7 +229,6 @@ static void test_memory_of_paths(void **state)
 	struct expected_rows expected = { 19996, 0 };
 	size_t largest = 0;
 
-	(void)state;
 	assert_int_equal(row_sort_new(&sort, &options, sizeof(struct figures)), 0);
 	for (uint64_t i = 0; i < 19997; i++) {
 		const struct figures figures = { i * 37 % 19997, 0 };
@@ -269,16 +263,15 @@ static void assert_long_paths(uint64_t top, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_long_paths(void **state)
+TEST_WITH(test_long_paths, NULL, check_store)
 {
-	(void)state;
 	assert_long_paths(0, "d,e,a,b,f,c,");
 	assert_long_paths(6, "d,e,a,b,f,c,");
 	assert_long_paths(2, "d,e,");
 }
 
 /* "a" and "b" were left out before the two long paths were too much together. */
-static void test_rows_left_out_before_long_paths(void **state)
+TEST_WITH(test_rows_left_out_before_long_paths, NULL, check_store)
 {
 	static const struct figures figures[] = {
 		{ 3, 'a' },  { 2, 'b' },  { 9, 'c' }, { 100, 'x' },
@@ -289,7 +282,6 @@ static void test_rows_left_out_before_long_paths(void **state)
 	CLEANUP_FREE char *path = path_of(17 << 20);
 	char text[64] = "";
 
-	(void)state;
 	assert_int_equal(row_sort_new(&sort, &options, sizeof(struct figures)), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
 		const char name[] = { (char)figures[i].extents, '\0' };
@@ -301,14 +293,13 @@ static void test_rows_left_out_before_long_paths(void **state)
 }
 
 /* "a" was left out for rows that are left out later, and is no longer known. */
-static void test_all_rows_have_long_paths(void **state)
+TEST_WITH(test_all_rows_have_long_paths, NULL, check_store)
 {
 	const struct sort_options options = { .fields = keys, .key = &keys[0], .top = 2 };
 	CLEANUP(row_sort_freep) struct row_sort *sort = NULL;
 	CLEANUP_FREE char *path = path_of(16 << 20), *longer = path_of(20 << 20);
 	char text[64] = "";
 
-	(void)state;
 	assert_int_equal(row_sort_new(&sort, &options, sizeof(struct figures)), 0);
 	add(sort, "a", &(struct figures){ 3, 'a' });
 	add(sort, path, &(struct figures){ 100, 'x' });
@@ -321,7 +312,7 @@ static void test_all_rows_have_long_paths(void **state)
 }
 
 /* Paths that others hold are no reason to leave out a row. */
-static void test_paths_of_others(void **state)
+TEST_WITH(test_paths_of_others, NULL, check_store)
 {
 	const struct sort_options options = { .fields = keys, .key = &keys[0] };
 	CLEANUP(row_sort_freep) struct row_sort *sort = NULL;
@@ -329,7 +320,6 @@ static void test_paths_of_others(void **state)
 	struct path_node *other = path_node_new(&store, NULL, path);
 	char text[64] = "";
 
-	(void)state;
 	assert_int_equal(row_sort_new(&sort, &options, sizeof(struct figures)), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct figures figures = { rows[i].bytes, (uint64_t)rows[i].path[0] };
@@ -339,22 +329,4 @@ static void test_paths_of_others(void **state)
 	path_node_release(other);
 	assert_int_equal(row_sort_report(sort, gather, text), 0);
 	assert_string_equal(text, "d,e,a,b,f,c,");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_order, check_store),
-		cmocka_unit_test(test_options),
-		cmocka_unit_test_teardown(test_top, check_store),
-		cmocka_unit_test_teardown(test_many_rows, check_store),
-		cmocka_unit_test_teardown(test_error_of_report, check_store),
-		cmocka_unit_test_teardown(test_memory_of_paths, check_store),
-		cmocka_unit_test_teardown(test_long_paths, check_store),
-		cmocka_unit_test_teardown(test_paths_of_others, check_store),
-		cmocka_unit_test_teardown(test_rows_left_out_before_long_paths, check_store),
-		cmocka_unit_test_teardown(test_all_rows_have_long_paths, check_store),
-	};
-
-	return cmocka_run_group_tests_name("row-sort", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #define MOST UINT64_MAX
 
-static void test_exact(void **state)
+TEST(test_exact)
 {
 	static const struct {
 		uint64_t a, b, divisor, quotient;
@@ -30,7 +30,6 @@ static void test_exact(void **state)
 		{ MOST - 2, MOST - 2, MOST - 1, MOST - 3 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(mul_div(cases[i].a, cases[i].b, cases[i].divisor),
 				 cases[i].quotient);
@@ -39,9 +38,8 @@ static void test_exact(void **state)
 	}
 }
 
-static void test_too_large(void **state)
+TEST(test_too_large)
 {
-	(void)state;
 	assert_int_equal(mul_div(1, 1, 0), MOST);
 	assert_int_equal(mul_div(0, 0, 0), MOST);
 	assert_int_equal(mul_div(MOST, 2, 1), MOST);
@@ -50,9 +48,8 @@ static void test_too_large(void **state)
 	assert_int_equal(mul_div(1ULL << 33, 1ULL << 33, 8), 1ULL << 63);
 }
 
-static void test_rounded_up(void **state)
+TEST(test_rounded_up)
 {
-	(void)state;
 	assert_int_equal(mul_div_up(10, 0, 7), 0);
 	assert_int_equal(mul_div_up(10, 7, 7), 10);
 	assert_int_equal(mul_div_up(10, 1, 7), 2);
@@ -71,9 +68,8 @@ static uint64_t any(void)
 }
 
 /* A product divided by either factor is the other one. */
-static void test_any(void **state)
+TEST(test_any)
 {
-	(void)state;
 	srand(1);
 	for (int i = 0; i < 100000; i++) {
 		uint64_t a = any(), b = any() | 1;
@@ -84,9 +80,8 @@ static void test_any(void **state)
 }
 
 #ifdef __SIZEOF_INT128__
-static void test_against_128_bits(void **state)
+TEST(test_against_128_bits)
 {
-	(void)state;
 	srand(2);
 	for (int i = 0; i < 100000; i++) {
 		uint64_t a = any(), b = any(), divisor = any() | 1;
@@ -97,18 +92,3 @@ static void test_against_128_bits(void **state)
 	}
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_rounded_up),
-		cmocka_unit_test(test_any),
-#ifdef __SIZEOF_INT128__
-		cmocka_unit_test(test_against_128_bits),
-#endif
-	};
-
-	return cmocka_run_group_tests_name("saturating", tests, NULL, NULL);
-}

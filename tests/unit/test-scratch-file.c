@@ -55,9 +55,8 @@ static int new_file(int with_directory, int error)
 	return scratch_file_new("dir");
 }
 
-static void test_new(void **state)
+TEST(test_new)
 {
-	(void)state;
 	assert_int_equal(new_file(0, 0), MOCK_FD);
 	assert_int_equal(new_file(-ENOTTY, 0), -ENOTTY);
 	assert_int_equal(new_file(0, EROFS), -EROFS);
@@ -129,9 +128,8 @@ static int fill(enum scratch_kind kind, int interrupted, int error)
 }
 
 /* What the directory handed down is taken away. */
-static void test_prealloc(void **state)
+TEST_WITH(test_prealloc, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_setflags(0, 0);
 	assert_int_equal(fill(SCRATCH_PREALLOC, 0, 0), 0);
 	assert_int_equal(file.allocated, SIZE);
@@ -140,9 +138,8 @@ static void test_prealloc(void **state)
 }
 
 /* In two calls, since NOCOW and compression are not exchanged in one. */
-static void test_nocow(void **state)
+TEST_WITH(test_nocow, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_setflags(0, 0);
 	expect_setflags(FS_NOCOW_FL, 0);
 	assert_int_equal(fill(SCRATCH_NOCOW, 0, 0), 0);
@@ -151,9 +148,8 @@ static void test_nocow(void **state)
 	assert_true(file.synced);
 }
 
-static void test_fill_errors(void **state)
+TEST_WITH(test_fill_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_setflags(0, EPERM);
 	assert_int_equal(fill(SCRATCH_PREALLOC, 0, 0), -EPERM);
 	expect_setflags(0, 0);
@@ -167,21 +163,9 @@ static void test_fill_errors(void **state)
 	assert_false(file.synced);
 }
 
-static void test_interrupted(void **state)
+TEST_WITH(test_interrupted, ioctl_mock_setup, ioctl_mock_teardown)
 {
-	(void)state;
 	expect_setflags(0, 0);
 	assert_int_equal(fill(SCRATCH_PREALLOC, 2, 0), 0);
 	assert_int_equal(file.allocated, SIZE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new),    MOCKED_TEST(test_prealloc),
-		MOCKED_TEST(test_nocow),       MOCKED_TEST(test_fill_errors),
-		MOCKED_TEST(test_interrupted),
-	};
-
-	return cmocka_run_group_tests_name("scratch-file", tests, NULL, NULL);
 }

@@ -104,14 +104,13 @@ static void assert_error(int error)
 	assert_int_equal(segment.length, 2);
 }
 
-static void test_data_and_holes(void **state)
+TEST(test_data_and_holes)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 0, 0 },	  { 0, SEEK_HOLE, 10, 0 },	{ 10, SEEK_DATA, 30, 0 },
 		{ 30, SEEK_HOLE, 31, 0 }, { 31, SEEK_DATA, -1, ENXIO },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 50, list);
 	assert_next(0, 10, true);
 	assert_next(10, 20, false);
@@ -120,30 +119,28 @@ static void test_data_and_holes(void **state)
 	assert_end(false);
 }
 
-static void test_hole_first_and_data_last(void **state)
+TEST(test_hole_first_and_data_last)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 7, 0 },
 		{ 7, SEEK_HOLE, 8, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 8, list);
 	assert_next(0, 7, false);
 	assert_next(7, 1, true);
 	assert_end(false);
 }
 
-static void test_empty_file_needs_no_call(void **state)
+TEST(test_empty_file_needs_no_call)
 {
-	(void)state;
 	start(WHOLE_FILE, 0, NULL, 0);
 	assert_end(false);
 	start((struct byte_range){ 50, 10 }, 50, NULL, 0);
 	assert_end(false);
 }
 
-static void test_one_byte(void **state)
+TEST(test_one_byte)
 {
 	static const struct seek_call data[] = {
 		{ 0, SEEK_DATA, 0, 0 },
@@ -151,7 +148,6 @@ static void test_one_byte(void **state)
 	};
 	static const struct seek_call hole[] = { { 0, SEEK_DATA, -1, ENXIO } };
 
-	(void)state;
 	START(WHOLE_FILE, 1, data);
 	assert_next(0, 1, true);
 	assert_end(false);
@@ -160,21 +156,20 @@ static void test_one_byte(void **state)
 	assert_end(false);
 }
 
-static void test_largest_file(void **state)
+TEST(test_largest_file)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, INT64_MAX - 1, 0 },
 		{ INT64_MAX - 1, SEEK_HOLE, INT64_MAX, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, INT64_MAX, list);
 	assert_next(0, INT64_MAX - 1, false);
 	assert_next(INT64_MAX - 1, 1, true);
 	assert_end(false);
 }
 
-static void test_range_cuts_both_ends(void **state)
+TEST(test_range_cuts_both_ends)
 {
 	static const struct seek_call list[] = {
 		{ 5, SEEK_DATA, 5, 0 },
@@ -182,14 +177,13 @@ static void test_range_cuts_both_ends(void **state)
 		{ 10, SEEK_DATA, 40, 0 },
 	};
 
-	(void)state;
 	START(((struct byte_range){ 5, 20 }), 50, list);
 	assert_next(5, 5, true);
 	assert_next(10, 15, false);
 	assert_end(false);
 }
 
-static void test_interrupted_call_is_made_again(void **state)
+TEST(test_interrupted_call_is_made_again)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, -1, EINTR },
@@ -197,38 +191,35 @@ static void test_interrupted_call_is_made_again(void **state)
 		{ 0, SEEK_HOLE, 9, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	assert_next(0, 9, true);
 	assert_end(false);
 }
 
 /* The answer to where the data ends wraps around, and is none of the errors. */
-static void test_answer_that_wraps_around(void **state)
+TEST(test_answer_that_wraps_around)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, INT64_MAX - 4095, 0 },
 		{ INT64_MAX - 4095, SEEK_HOLE, INT64_MIN, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, INT64_MAX, list);
 	assert_next(0, INT64_MAX - 4095, false);
 	assert_next(INT64_MAX - 4095, 4095, true);
 	assert_end(false);
 }
 
-static void test_negative_answer(void **state)
+TEST(test_negative_answer)
 {
 	static const struct seek_call list[] = { { 0, SEEK_DATA, -2, 0 } };
 	struct seek_segment segment;
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	assert_int_equal(seek_iter_next(&iter, &segment), -EPROTO);
 }
 
-static void test_errors_are_passed_on(void **state)
+TEST(test_errors_are_passed_on)
 {
 	static const struct seek_call invalid[] = { { 0, SEEK_DATA, -1, EINVAL } };
 	static const struct seek_call broken[] = {
@@ -237,7 +228,6 @@ static void test_errors_are_passed_on(void **state)
 	};
 	static const struct seek_call unknown_end[] = { { 0, SEEK_DATA, -1, ENXIO } };
 
-	(void)state;
 	START(WHOLE_FILE, 9, invalid);
 	assert_error(-EINVAL);
 	START(WHOLE_FILE, 9, broken);
@@ -248,14 +238,13 @@ static void test_errors_are_passed_on(void **state)
 	assert_error(-EIO);
 }
 
-static void test_answer_before_the_position(void **state)
+TEST(test_answer_before_the_position)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 5, 0 },
 		{ 5, SEEK_HOLE, 4, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	assert_next(0, 5, false);
 	assert_error(-EPROTO);
@@ -265,11 +254,10 @@ static void test_answer_before_the_position(void **state)
 #define STALLS 16
 
 /* Data where data was just denied, and the other way round, for ever. */
-static void test_no_progress(void **state)
+TEST(test_no_progress)
 {
 	static struct seek_call list[40];
 
-	(void)state;
 	list[0] = (struct seek_call){ 0, SEEK_DATA, 5, 0 };
 	for (size_t i = 1; i < ARRAY_SIZE(list); i++)
 		list[i] = (struct seek_call){ 5, i % 2 ? SEEK_HOLE : SEEK_DATA, 5, 0 };
@@ -286,7 +274,7 @@ static void test_no_progress(void **state)
 	assert_end(true);
 }
 
-static void test_file_that_was_punched_and_filled(void **state)
+TEST(test_file_that_was_punched_and_filled)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 4, 0 },
@@ -299,7 +287,6 @@ static void test_file_that_was_punched_and_filled(void **state)
 		{ 8, SEEK_HOLE, 9, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	assert_next(0, 4, false);
 	assert_next(4, 2, false);
@@ -309,12 +296,11 @@ static void test_file_that_was_punched_and_filled(void **state)
 }
 
 /* Those in a row count, not those of a whole file. */
-static void test_stalls_between_which_it_goes_on(void **state)
+TEST(test_stalls_between_which_it_goes_on)
 {
 	static struct seek_call list[2 * STALLS + 4];
 	size_t count = 0;
 
-	(void)state;
 	list[count++] = (struct seek_call){ 0, SEEK_DATA, 5, 0 };
 	for (size_t i = 0; i < STALLS; i++)
 		list[count++] = (struct seek_call){ 5, i % 2 ? SEEK_DATA : SEEK_HOLE, 5, 0 };
@@ -330,7 +316,7 @@ static void test_stalls_between_which_it_goes_on(void **state)
 }
 
 /* One change alone: each of them has to be noticed for itself. */
-static void test_file_that_was_punched(void **state)
+TEST(test_file_that_was_punched)
 {
 	static const struct seek_call at_the_start[] = {
 		{ 0, SEEK_DATA, 0, 0 },
@@ -345,7 +331,6 @@ static void test_file_that_was_punched(void **state)
 		{ 4, SEEK_DATA, 9, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 9, at_the_start);
 	assert_next(0, 9, false);
 	assert_end(true);
@@ -356,7 +341,7 @@ static void test_file_that_was_punched(void **state)
 	assert_end(true);
 }
 
-static void test_file_that_was_filled(void **state)
+TEST(test_file_that_was_filled)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 0, 0 },
@@ -366,14 +351,13 @@ static void test_file_that_was_filled(void **state)
 		{ 4, SEEK_HOLE, 9, 0 },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	assert_next(0, 4, true);
 	assert_next(4, 5, true);
 	assert_end(true);
 }
 
-static void test_file_that_got_shorter(void **state)
+TEST(test_file_that_got_shorter)
 {
 	static const struct seek_call in_hole[] = { { 0, SEEK_DATA, -1, ENXIO } };
 	static const struct seek_call before[] = {
@@ -386,7 +370,6 @@ static void test_file_that_got_shorter(void **state)
 		{ 6, SEEK_DATA, -1, ENXIO },
 	};
 
-	(void)state;
 	START(WHOLE_FILE, 9, in_hole);
 	file_size = 5;
 	assert_next(0, 5, false);
@@ -409,7 +392,7 @@ static void test_file_that_got_shorter(void **state)
 }
 
 /* The walk ends where the file ended when it began. */
-static void test_file_that_grew(void **state)
+TEST(test_file_that_grew)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 0, 0 },
@@ -417,7 +400,6 @@ static void test_file_that_grew(void **state)
 	};
 	static const struct seek_call hole[] = { { 0, SEEK_DATA, -1, ENXIO } };
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	assert_next(0, 9, true);
 	assert_end(false);
@@ -428,7 +410,7 @@ static void test_file_that_grew(void **state)
 	assert_end(false);
 }
 
-static void test_each_call_is_timed(void **state)
+TEST(test_each_call_is_timed)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, -1, EINTR },
@@ -437,7 +419,6 @@ static void test_each_call_is_timed(void **state)
 	};
 	static struct latency latency;
 
-	(void)state;
 	START(WHOLE_FILE, 9, list);
 	iter.latency = &latency;
 	assert_next(0, 4, false);
@@ -451,7 +432,7 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
-static void test_reopening(void **state)
+TEST(test_reopening)
 {
 	static const struct seek_call list[] = {
 		{ 0, SEEK_DATA, 4, 0 },
@@ -459,7 +440,6 @@ static void test_reopening(void **state)
 	};
 	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-	(void)state;
 	assert_true(fd >= 0);
 	START(WHOLE_FILE, 9, list);
 	any_fd = true;
@@ -475,39 +455,9 @@ static void test_reopening(void **state)
 	close(fd);
 }
 
-static void test_reopening_what_is_not_open(void **state)
+TEST(test_reopening_what_is_not_open)
 {
-	(void)state;
 	start(WHOLE_FILE, 9, NULL, 0);
 	iter.reopen = true;
 	assert_error(-ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_data_and_holes),
-		cmocka_unit_test(test_hole_first_and_data_last),
-		cmocka_unit_test(test_empty_file_needs_no_call),
-		cmocka_unit_test(test_one_byte),
-		cmocka_unit_test(test_largest_file),
-		cmocka_unit_test(test_range_cuts_both_ends),
-		cmocka_unit_test(test_interrupted_call_is_made_again),
-		cmocka_unit_test(test_answer_that_wraps_around),
-		cmocka_unit_test(test_negative_answer),
-		cmocka_unit_test(test_errors_are_passed_on),
-		cmocka_unit_test(test_answer_before_the_position),
-		cmocka_unit_test(test_no_progress),
-		cmocka_unit_test(test_stalls_between_which_it_goes_on),
-		cmocka_unit_test(test_file_that_was_punched_and_filled),
-		cmocka_unit_test(test_file_that_was_punched),
-		cmocka_unit_test(test_file_that_was_filled),
-		cmocka_unit_test(test_file_that_got_shorter),
-		cmocka_unit_test(test_file_that_grew),
-		cmocka_unit_test(test_each_call_is_timed),
-		cmocka_unit_test(test_reopening),
-		cmocka_unit_test(test_reopening_what_is_not_open),
-	};
-
-	return cmocka_run_group_tests_name("seek-iter", tests, NULL, NULL);
 }

@@ -101,21 +101,19 @@ static struct seek_sample take(void)
 	return sample;
 }
 
-static void test_steady(void **state)
+TEST_WITH(test_steady, setup, NULL)
 {
 	struct seek_sample sample = take();
 
-	(void)state;
 	assert_int_equal(sample.call_ns, BASE_NS);
 	assert_int_equal(sample.start_ns, BASE_NS);
 	assert_int_equal(sample.end_ns, BASE_NS);
 }
 
-static void test_growing(void **state)
+TEST_WITH(test_growing, setup, NULL)
 {
 	struct seek_sample sample;
 
-	(void)state;
 	kernel.rest_ns = 10;
 	sample = take();
 	assert_int_equal(sample.start_ns, BASE_NS + 1000 * 10);
@@ -125,11 +123,10 @@ static void test_growing(void **state)
 }
 
 /* A call passes many pieces: this is no cost of what comes after its answer. */
-static void test_a_long_way(void **state)
+TEST_WITH(test_a_long_way, setup, NULL)
 {
 	struct seek_sample sample;
 
-	(void)state;
 	kernel.way_ns = 100000;
 	sample = take();
 	assert_int_equal(sample.start_ns, BASE_NS);
@@ -138,7 +135,7 @@ static void test_a_long_way(void **state)
 }
 
 /* The fastest call counts, whichever it is. */
-static void test_disturbed(void **state)
+TEST_WITH(test_disturbed, setup, NULL)
 {
 	struct seek_sample sample;
 	unsigned int calls;
@@ -154,7 +151,7 @@ static void test_disturbed(void **state)
 }
 
 /* The number of calls depends on neither the size nor, beyond a bound, the time. */
-static void test_number_of_calls(void **state)
+TEST_WITH(test_number_of_calls, setup, NULL)
 {
 	unsigned int calls;
 
@@ -172,7 +169,7 @@ static void test_number_of_calls(void **state)
 	assert_in_range(kernel.calls, 16, 60);
 }
 
-static void test_small_files(void **state)
+TEST_WITH(test_small_files, setup, NULL)
 {
 	(void)state;
 	for (uint64_t size = 1; size < 20; size++) {
@@ -182,7 +179,7 @@ static void test_small_files(void **state)
 	}
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, NULL)
 {
 	struct seek_sample sample = { 1, 2, 3 };
 	unsigned int calls;
@@ -203,7 +200,7 @@ static void test_errors(void **state)
 	assert_int_equal(sample.end_ns, 3);
 }
 
-static void test_interrupted(void **state)
+TEST_WITH(test_interrupted, setup, NULL)
 {
 	unsigned int calls;
 
@@ -218,7 +215,7 @@ static void test_interrupted(void **state)
 }
 
 /* A hole that is asked for is data by now. */
-static void test_changed(void **state)
+TEST_WITH(test_changed, setup, NULL)
 {
 	struct seek_sample sample;
 	unsigned int calls;
@@ -229,21 +226,4 @@ static void test_changed(void **state)
 	setup(state);
 	kernel.filled_from = calls - 2;
 	assert_int_equal(seek_sample_take(FD, kernel.size, &sample), 0);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_steady, setup),
-		cmocka_unit_test_setup(test_growing, setup),
-		cmocka_unit_test_setup(test_a_long_way, setup),
-		cmocka_unit_test_setup(test_disturbed, setup),
-		cmocka_unit_test_setup(test_number_of_calls, setup),
-		cmocka_unit_test_setup(test_small_files, setup),
-		cmocka_unit_test_setup(test_errors, setup),
-		cmocka_unit_test_setup(test_interrupted, setup),
-		cmocka_unit_test_setup(test_changed, setup),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

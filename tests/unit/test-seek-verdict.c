@@ -153,7 +153,7 @@ static const struct {
 	  { UINT64_MAX, UINT64_MAX, UINT64_MAX } },
 };
 
-static void test_cases(void **state)
+TEST(test_cases)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -168,34 +168,21 @@ static void test_cases(void **state)
 	}
 }
 
-static void test_medians(void **state)
+TEST(test_medians)
 {
 	static const struct seek_sample samples[] = {
 		{ 5, 50, 500 }, { 1, 20, 300 }, { 4, 10, 100 }, { 2, 40, 200 }, { 3, 30, 400 },
 	};
 	struct seek_verdict verdict = seek_verdict_of(samples, ARRAY_SIZE(samples));
 
-	(void)state;
 	assert_int_equal(verdict.median.call_ns, 3);
 	assert_int_equal(verdict.median.start_ns, 30);
 	assert_int_equal(verdict.median.end_ns, 300);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	assert_string_equal(seek_state_name(SEEK_FINE), "fine");
 	assert_string_equal(seek_state_name(SEEK_SLOW), "slow");
 	assert_string_equal(seek_state_name(SEEK_INCONCLUSIVE), "inconclusive");
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cases),
-		cmocka_unit_test(test_medians),
-		cmocka_unit_test(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

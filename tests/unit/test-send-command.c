@@ -7,9 +7,8 @@
 #include "test.h"
 
 /* A name each, of lower case letters, and none of them twice. */
-static void test_names(void **state)
+TEST(test_names)
 {
-	(void)state;
 	for (int i = 1; i < SEND_COMMAND_COUNT; i++) {
 		const char *name = send_command_name(i);
 
@@ -22,9 +21,8 @@ static void test_names(void **state)
 }
 
 /* The numbers are those of the stream: enum btrfs_send_cmd and its attributes (fs/btrfs/send.h). */
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-	(void)state;
 	assert_string_equal(send_command_name(1), "subvol");
 	assert_string_equal(send_command_name(9), "rename");
 	assert_string_equal(send_command_name(15), "write");
@@ -37,24 +35,12 @@ static void test_numbers(void **state)
 	assert_int_equal(SEND_A_ENCRYPTION, 31);
 }
 
-static void test_protocols(void **state)
+TEST(test_protocols)
 {
-	(void)state;
 	assert_int_equal(send_protocol_last_command(1), 22);
 	assert_int_equal(send_protocol_last_command(2), 25);
 	assert_int_equal(send_protocol_last_command(SEND_PROTOCOL_MAX), SEND_COMMAND_COUNT - 1);
 	assert_int_equal(send_protocol_last_attribute(1), 24);
 	assert_int_equal(send_protocol_last_attribute(2), 31);
 	assert_int_equal(send_protocol_last_attribute(SEND_PROTOCOL_MAX), SEND_ATTRIBUTE_COUNT - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_protocols),
-	};
-
-	return cmocka_run_group_tests_name("send-command", tests, NULL, NULL);
 }

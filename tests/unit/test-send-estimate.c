@@ -20,7 +20,7 @@ static struct send_command update(uint64_t length)
 	};
 }
 
-static void test_extents(void **state)
+TEST(test_extents)
 {
 	static const struct {
 		uint32_t protocol;
@@ -47,7 +47,6 @@ static void test_extents(void **state)
 		{ 2, PAGE, UINT64_MAX - 1, UINT64_MAX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct send_command command = update(cases[i].length);
 
@@ -58,9 +57,8 @@ static void test_extents(void **state)
 }
 
 /* What is not about data is as it is. */
-static void test_other_commands(void **state)
+TEST(test_other_commands)
 {
-	(void)state;
 	for (int type = 1; type < SEND_COMMAND_COUNT; type++) {
 		struct send_command command = update(MIB(1));
 
@@ -70,12 +68,11 @@ static void test_other_commands(void **state)
 	}
 }
 
-static void test_encoded(void **state)
+TEST(test_encoded)
 {
 	struct file_extent extent = { .disk_bytes = KIB(8), .is_compressed = true };
 	struct send_command command = update(KIB(128));
 
-	(void)state;
 	assert_int_equal(send_estimate_encoded_size(&command, &extent),
 			 10 + (4 + 5) + 4 * (4 + 8) + 2 * (4 + 4) + 2 + KIB(8));
 	extent.is_inline = true;
@@ -86,25 +83,12 @@ static void test_encoded(void **state)
 }
 
 /* Not if it were more than without compression. */
-static void test_what_is_encoded(void **state)
+TEST(test_what_is_encoded)
 {
 	struct file_extent extent = { .disk_bytes = KIB(8), .is_compressed = true };
 
-	(void)state;
 	assert_true(send_estimate_is_encoded(&extent, KIB(8)));
 	assert_false(send_estimate_is_encoded(&extent, KIB(8) - 1));
 	extent.is_compressed = false;
 	assert_false(send_estimate_is_encoded(&extent, KIB(128)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_extents),
-		cmocka_unit_test(test_other_commands),
-		cmocka_unit_test(test_encoded),
-		cmocka_unit_test(test_what_is_encoded),
-	};
-
-	return cmocka_run_group_tests_name("send-estimate", tests, NULL, NULL);
 }

@@ -121,12 +121,11 @@ static int find(const char *path, uint64_t offset, struct file_extent *ret_exten
 }
 
 /* One walk through each file, however many extents it has. */
-static void test_in_order(void **state)
+TEST_WITH(test_in_order, setup, teardown)
 {
 	const uint64_t a = 257, b = 258;
 	struct file_extent extent;
 
-	(void)state;
 	expect_extents(a, 0, 3);
 	assert_int_equal(find("a", 0, &extent), 1);
 	assert_int_equal(extent.disk_bytes, KIB(8));
@@ -143,12 +142,11 @@ static void test_in_order(void **state)
 	assert_int_equal(find("b", KIB(128), &extent), 1);
 }
 
-static void test_back_to_the_start(void **state)
+TEST_WITH(test_back_to_the_start, setup, teardown)
 {
 	const uint64_t a = 257;
 	struct file_extent extent;
 
-	(void)state;
 	expect_extents(a, 0, 2);
 	assert_int_equal(find("a", KIB(128), &extent), 1);
 	expect_extents(a, 0, 2);
@@ -156,23 +154,21 @@ static void test_back_to_the_start(void **state)
 	assert_int_equal(extent.offset, 0);
 }
 
-static void test_no_such_file(void **state)
+TEST_WITH(test_no_such_file, setup, teardown)
 {
 	struct file_extent extent = { .offset = 99 };
 
-	(void)state;
 	assert_int_equal(find("gone", 0, &extent), 0);
 	assert_int_equal(find("gone", KIB(128), &extent), 0);
 	assert_int_equal(find("a", UINT64_MAX, &extent), 0);
 	assert_int_equal(extent.offset, 99);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	const struct search_key key = { 0, 257, BTRFS_EXTENT_DATA_KEY, 0, UINT64_MAX };
 	struct file_extent extent;
 
-	(void)state;
 	expect_tree_search(&key, NULL, 0, EIO);
 	assert_int_equal(find("a", 0, &extent), -EIO);
 	assert_int_equal(find("unreadable", 0, &extent), -EIO);
@@ -216,22 +212,20 @@ static int find_length(uint64_t offset, uint32_t length, uint64_t *ret_length)
 #define GIB(n) MIB((n)*UINT64_C(1024))
 
 /* No hole in it can be too large. */
-static void test_length_in_a_small_file(void **state)
+TEST_WITH(test_length_in_a_small_file, setup_incremental, teardown)
 {
 	uint64_t length;
 
-	(void)state;
 	file_size = GIB(4) + MIB(1) - 1;
 	assert_int_equal(find_length(MIB(1), MIB(7), &length), 0);
 	assert_int_equal(length, MIB(7));
 }
 
 /* The kernel sends 32 bits of it. It ends at the next item. */
-static void test_length_of_a_hole(void **state)
+TEST_WITH(test_length_of_a_hole, setup_incremental, teardown)
 {
 	uint64_t length;
 
-	(void)state;
 	file_size = GIB(8);
 	for (int i = 0; i < 2; i++)
 		expect_item(GIB(6), MIB(1), MIB(5), MIB(256));
@@ -242,11 +236,10 @@ static void test_length_of_a_hole(void **state)
 	assert_int_equal(length, MIB(1));
 }
 
-static void test_length_of_the_last_hole(void **state)
+TEST_WITH(test_length_of_the_last_hole, setup_incremental, teardown)
 {
 	uint64_t length;
 
-	(void)state;
 	file_size = GIB(9) + 1;
 	for (int i = 0; i < 2; i++)
 		expect_item(0, 0, 0, 0);
@@ -254,11 +247,10 @@ static void test_length_of_the_last_hole(void **state)
 	assert_int_equal(length, GIB(9) + 1 - KIB(4));
 }
 
-static void test_length_of_an_item_that_is_a_hole(void **state)
+TEST_WITH(test_length_of_an_item_that_is_a_hole, setup_incremental, teardown)
 {
 	uint64_t length;
 
-	(void)state;
 	file_size = GIB(9);
 	for (int i = 0; i < 2; i++)
 		expect_item(MIB(1), GIB(5), 0, 0);
@@ -266,36 +258,14 @@ static void test_length_of_an_item_that_is_a_hole(void **state)
 	assert_int_equal(length, GIB(5));
 }
 
-static void test_length_that_is_not_known(void **state)
+TEST_WITH(test_length_that_is_not_known, setup_incremental, teardown)
 {
 	struct file_extent extent;
 	uint64_t length;
 
-	(void)state;
 	file_size = GIB(9);
 	for (int i = 0; i < 2; i++)
 		expect_item(0, 0, 0, 0);
 	assert_int_equal(find_length(KIB(4), 99, &length), -ENODATA);
 	assert_int_equal(find("gone", 0, &extent), -ENODATA);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_in_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_back_to_the_start, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_such_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_length_in_a_small_file, setup_incremental,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_length_of_a_hole, setup_incremental, teardown),
-		cmocka_unit_test_setup_teardown(test_length_of_the_last_hole, setup_incremental,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_length_of_an_item_that_is_a_hole,
-						setup_incremental, teardown),
-		cmocka_unit_test_setup_teardown(test_length_that_is_not_known, setup_incremental,
-						teardown),
-	};
-
-	return cmocka_run_group_tests_name("send-extents", tests, NULL, NULL);
 }

@@ -161,9 +161,8 @@ static void follow(enum send_command_type type, const char *path, const char *pa
 	send_inodes_follow(inodes, &command);
 }
 
-static void test_names(void **state)
+TEST_WITH(test_names, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(find("file"), 257);
 	assert_int_equal(find("renamed/below/deep"), 261);
 	assert_int_equal(find("renamed/nothing"), 0);
@@ -171,9 +170,8 @@ static void test_names(void **state)
 	assert_int_equal(find(""), 0);
 }
 
-static void test_names_of_the_parent(void **state)
+TEST_WITH(test_names_of_the_parent, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(find("before/was/deep"), 261);
 	/* a directory that is renamed already, below one that is not, and the other way round */
 	assert_int_equal(find("before/below/deep"), 261);
@@ -187,9 +185,8 @@ static void test_names_of_the_parent(void **state)
 	assert_int_equal(find("x/f"), 401);
 }
 
-static void test_temporary_names(void **state)
+TEST_WITH(test_temporary_names, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(find("o257-8-0"), 257);
 	assert_int_equal(find("o260-8-1/deep"), 261);
 	assert_int_equal(find("o258-8-0/was/deep"), 261);
@@ -204,9 +201,8 @@ static void test_temporary_names(void **state)
 	assert_int_equal(find("file/o257-8-0"), 0);
 }
 
-static void test_created(void **state)
+TEST_WITH(test_created, setup, teardown)
 {
-	(void)state;
 	follow(SEND_MKFILE, "o500-8-0", "", 500);
 	assert_int_equal(find("o500-8-0"), 500);
 	assert_int_equal(lookup_count, 0);
@@ -222,11 +218,10 @@ static void test_created(void **state)
 	assert_int_equal(find("other/new"), 500);
 }
 
-static void test_renamed_too_long(void **state)
+TEST_WITH(test_renamed_too_long, setup, teardown)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	follow(SEND_MKFILE, "dir/new", "", 500);
@@ -235,11 +230,10 @@ static void test_renamed_too_long(void **state)
 }
 
 /* Two trees could double the lookups with each component. */
-static void test_limit(void **state)
+TEST_WITH(test_limit, setup, teardown)
 {
 	char path[PATH_MAX];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(path) - 1; i++)
 		path[i] = i % 2 ? '/' : '*';
 	strcpy(path + sizeof(path) - 6, "/none");
@@ -247,27 +241,11 @@ static void test_limit(void **state)
 	assert_in_range(lookup_count, 2, 10000);
 }
 
-static void test_error(void **state)
+TEST_WITH(test_error, setup, teardown)
 {
 	uint64_t inode = 99;
 
-	(void)state;
 	error = -EIO;
 	assert_int_equal(send_inodes_find(inodes, "file", &inode), -EIO);
 	assert_int_equal(inode, 99);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names_of_the_parent, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_temporary_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_created, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_renamed_too_long, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_error, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("send-inodes", tests, NULL, NULL);
 }

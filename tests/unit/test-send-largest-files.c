@@ -36,11 +36,10 @@ static void expect_list(struct send_largest_files *top, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void test_most(void **state)
+TEST(test_most)
 {
 	struct send_largest_files *top = new_top(3);
 
-	(void)state;
 	expect_list(top, "");
 	add(top, "a", 5);
 	add(top, "a", 6);
@@ -56,11 +55,10 @@ static void test_most(void **state)
 	send_largest_files_free(top);
 }
 
-static void test_equal_ones_by_name(void **state)
+TEST(test_equal_ones_by_name)
 {
 	struct send_largest_files *top = new_top(5);
 
-	(void)state;
 	add(top, "b", 1);
 	add(top, "c", 1);
 	add(top, "a", 1);
@@ -70,11 +68,10 @@ static void test_equal_ones_by_name(void **state)
 }
 
 /* Where there is room for one only, the one that came first stays. */
-static void test_tie(void **state)
+TEST(test_tie)
 {
 	struct send_largest_files *top = new_top(1);
 
-	(void)state;
 	add(top, "first", 5);
 	add(top, "second", 5);
 	expect_list(top, "first:5");
@@ -83,11 +80,10 @@ static void test_tie(void **state)
 	send_largest_files_free(top);
 }
 
-static void test_sums_do_not_wrap(void **state)
+TEST(test_sums_do_not_wrap)
 {
 	struct send_largest_files *top = new_top(1);
 
-	(void)state;
 	add(top, "a", UINT64_MAX - 1);
 	add(top, "a", 5);
 	add(top, "b", 1);
@@ -97,11 +93,10 @@ static void test_sums_do_not_wrap(void **state)
 }
 
 /* A directory's name is a part of others, and only as a whole. */
-static void test_rename(void **state)
+TEST(test_rename)
 {
 	struct send_largest_files *top = new_top(4);
 
-	(void)state;
 	add(top, "o257-8-0", 1);
 	add(top, "o257-8-0/file", 2);
 	add(top, "o257-8-01", 3);
@@ -114,13 +109,12 @@ static void test_rename(void **state)
 }
 
 /* What a rename puts before a path has no room of its own: the whole is a path, or none. */
-static void test_rename_to_the_longest_path(void **state)
+TEST(test_rename_to_the_longest_path)
 {
 	struct send_largest_files *top = new_top(2);
 	const struct send_largest_file *files;
 	char longest[PATH_MAX];
 
-	(void)state;
 	memset(longest, 'x', sizeof(longest));
 	longest[PATH_MAX - 1 - strlen("/file")] = '\0';
 	add(top, "d/file", 2);
@@ -142,11 +136,10 @@ static void test_rename_to_the_longest_path(void **state)
 }
 
 /* A directory that is renamed into itself, as none can be, makes its paths longer each time. */
-static void test_endless_renames(void **state)
+TEST(test_endless_renames)
 {
 	struct send_largest_files *top = new_top(2);
 
-	(void)state;
 	add(top, "d/b", 1);
 	add(top, "d", 1);
 	for (int i = 0; i < 100000; i++)
@@ -155,12 +148,11 @@ static void test_endless_renames(void **state)
 	send_largest_files_free(top);
 }
 
-static void test_many_files_and_long_paths(void **state)
+TEST(test_many_files_and_long_paths)
 {
 	struct send_largest_files *top = new_top(2);
 	char path[PATH_MAX];
 
-	(void)state;
 	memset(path, 'x', sizeof(path));
 	for (int i = 0; i < 10000; i++) {
 		snprintf(path + PATH_MAX - 10, 10, "%09d", i);
@@ -176,20 +168,4 @@ static void test_many_files_and_long_paths(void **state)
 	}
 	send_largest_files_free(top);
 	send_largest_files_free(NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_most),
-		cmocka_unit_test(test_equal_ones_by_name),
-		cmocka_unit_test(test_tie),
-		cmocka_unit_test(test_sums_do_not_wrap),
-		cmocka_unit_test(test_rename),
-		cmocka_unit_test(test_rename_to_the_longest_path),
-		cmocka_unit_test(test_endless_renames),
-		cmocka_unit_test(test_many_files_and_long_paths),
-	};
-
-	return cmocka_run_group_tests_name("send-largest-files", tests, NULL, NULL);
 }

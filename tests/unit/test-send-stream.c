@@ -23,8 +23,6 @@ static int setup(void **state)
 	return 0;
 }
 
-#define STREAM_TEST(function) cmocka_unit_test_setup(function, setup)
-
 /* Reads what was made, STEP bytes at a time; returns how many commands there were, or an error. */
 static int read_all(size_t step, struct send_command *ret_last)
 {
@@ -67,9 +65,8 @@ static void expect_fault(enum send_fault fault, uint64_t position)
 	assert_non_null(send_fault_text(fault));
 }
 
-static void test_write(void **state)
+TEST_WITH(test_write, setup, NULL)
 {
-	(void)state;
 	for (uint32_t protocol = 1; protocol <= SEND_PROTOCOL_MAX; protocol++) {
 		const size_t attributes = 4 + 3 + 4 + 8 + (protocol == 1 ? 4 : 2);
 		struct send_command command;
@@ -111,12 +108,11 @@ static void make_subvolume(uint16_t type, const char *uuid, const char *parent_u
 	made_end(&made);
 }
 
-static void test_uuids(void **state)
+TEST_WITH(test_uuids, setup, NULL)
 {
 	static const char own[] = "0123456789abcdef", parent[] = "fedcba9876543210";
 	struct send_command command;
 
-	(void)state;
 	for (size_t step = 1; step < 40; step += 13) {
 		make_subvolume(SEND_SNAPSHOT, own, parent);
 		assert_int_equal(read_all(step, &command), 1);
@@ -159,13 +155,12 @@ static void make_ranges(void)
 	}
 }
 
-static void test_ranges(void **state)
+TEST_WITH(test_ranges, setup, NULL)
 {
 	struct send_command command = { 0 };
 	const void *bytes;
 	size_t size;
 
-	(void)state;
 	make_ranges();
 	bytes = made.bytes;
 	size = made.size;
@@ -179,11 +174,10 @@ static void test_ranges(void **state)
 }
 
 /* What one command is about is not what the next one is about. */
-static void test_rename_and_after(void **state)
+TEST_WITH(test_rename_and_after, setup, NULL)
 {
 	struct send_command command;
 
-	(void)state;
 	made_header(&made, 1);
 	made_write(&made, "before", 4096, 10);
 	made_begin(&made, SEND_RENAME);
@@ -208,11 +202,10 @@ static void test_rename_and_after(void **state)
 	assert_int_equal(command.size, COMMAND_HEADER_SIZE);
 }
 
-static void test_pieces_of_any_size(void **state)
+TEST_WITH(test_pieces_of_any_size, setup, NULL)
 {
 	static const size_t steps[] = { 1, 2, 3, 7, 10, 17, 100, 4096 };
 
-	(void)state;
 	make_ranges();
 	made_write(&made, "another/file", 0, 100000);
 	made_end_command(&made);
@@ -239,11 +232,10 @@ static enum send_fault fault_of_cut(size_t size, size_t before_end)
 }
 
 /* Wherever it is cut. */
-static void test_cut(void **state)
+TEST_WITH(test_cut, setup, NULL)
 {
 	size_t before_end;
 
-	(void)state;
 	made_header(&made, 2);
 	made_write(&made, "file", 0, 100);
 	before_end = made.size;
@@ -293,11 +285,10 @@ static void make_commands(uint32_t protocol)
 	made_path_command(&made, SEND_MKFILE, "bc");
 }
 
-static void test_restart(void **state)
+TEST_WITH(test_restart, setup, NULL)
 {
 	size_t whole;
 
-	(void)state;
 	for (uint32_t protocol = 1; protocol <= 2; protocol++) {
 		made.size = 0;
 		make_commands(protocol);
@@ -315,9 +306,8 @@ static void test_restart(void **state)
 }
 
 /* No flipped bit goes unseen, and none is seen before it comes. */
-static void test_every_flipped_bit(void **state)
+TEST_WITH(test_every_flipped_bit, setup, NULL)
 {
-	(void)state;
 	made_header(&made, 1);
 	made_path_command(&made, SEND_MKFILE, "file");
 	made_write(&made, "file", 0, 10);
@@ -339,9 +329,8 @@ static void test_every_flipped_bit(void **state)
 	}
 }
 
-static void test_what_is_no_stream(void **state)
+TEST_WITH(test_what_is_no_stream, setup, NULL)
 {
-	(void)state;
 	made_header(&made, 4);
 	expect_fault(SEND_FAULT_PROTOCOL, 13);
 	setup(NULL);
@@ -359,7 +348,7 @@ static void test_what_is_no_stream(void **state)
 }
 
 /* Each protocol has its commands and its attributes. */
-static void test_what_a_protocol_lacks(void **state)
+TEST_WITH(test_what_a_protocol_lacks, setup, NULL)
 {
 	static const struct {
 		uint32_t protocol;
@@ -377,7 +366,6 @@ static void test_what_a_protocol_lacks(void **state)
 		{ 3, SEND_CHMOD, SEND_ATTRIBUTE_COUNT, SEND_FAULT_ATTRIBUTE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		size_t attribute;
 
@@ -393,12 +381,11 @@ static void test_what_a_protocol_lacks(void **state)
 	}
 }
 
-static void test_lengths(void **state)
+TEST_WITH(test_lengths, setup, NULL)
 {
 	char long_path[PATH_MAX + 1];
 	size_t position;
 
-	(void)state;
 	/* a number that is none */
 	made_header(&made, 1);
 	made_begin(&made, SEND_CHMOD);
@@ -444,12 +431,11 @@ static void test_lengths(void **state)
 }
 
 /* 64 KiB are the most in protocol 1, the header included. */
-static void test_largest_command(void **state)
+TEST_WITH(test_largest_command, setup, NULL)
 {
 	static const char value[65536 - COMMAND_HEADER_SIZE - 2 * 4 + 1];
 	struct send_command command;
 
-	(void)state;
 	for (size_t more = 0; more < 2; more++) {
 		setup(NULL);
 		made_header(&made, 1);
@@ -465,9 +451,8 @@ static void test_largest_command(void **state)
 	assert_int_equal(command.size, 65536);
 }
 
-static void test_paths(void **state)
+TEST_WITH(test_paths, setup, NULL)
 {
-	(void)state;
 	made_header(&made, 1);
 	made_begin(&made, SEND_MKFILE);
 	made_attribute(&made, SEND_A_PATH, "a\0b", 3);
@@ -475,11 +460,10 @@ static void test_paths(void **state)
 	expect_fault(SEND_FAULT_PATH, STREAM_HEADER_SIZE + COMMAND_HEADER_SIZE + 4);
 }
 
-static void test_missing_and_repeated_attributes(void **state)
+TEST_WITH(test_missing_and_repeated_attributes, setup, NULL)
 {
 	size_t position;
 
-	(void)state;
 	made_header(&made, 1);
 	made_begin(&made, SEND_MKFILE);
 	made_u64(&made, SEND_A_INO, 257);
@@ -515,7 +499,7 @@ static void made_needed(uint16_t attribute)
 }
 
 /* Each of them in turn. */
-static void test_every_missing_attribute(void **state)
+TEST_WITH(test_every_missing_attribute, setup, NULL)
 {
 	static const struct {
 		uint16_t command;
@@ -531,7 +515,6 @@ static void test_every_missing_attribute(void **state)
 		  { SEND_A_PATH, SEND_A_FILE_OFFSET, SEND_A_UNENCODED_FILE_LEN, SEND_A_DATA } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const uint16_t *needed = cases[i].needed;
 
@@ -549,9 +532,8 @@ static void test_every_missing_attribute(void **state)
 }
 
 /* The names and the last numbers of the protocols fit together. */
-static void test_command_names(void **state)
+TEST_WITH(test_command_names, setup, NULL)
 {
-	(void)state;
 	for (int type = 1; type < SEND_COMMAND_COUNT; type++)
 		assert_non_null(send_command_name(type));
 	assert_string_equal(send_command_name(SEND_SUBVOL), "subvol");
@@ -562,28 +544,4 @@ static void test_command_names(void **state)
 	assert_int_equal(send_protocol_last_attribute(1), 24);
 	assert_int_equal(send_protocol_last_attribute(2), 31);
 	assert_int_equal(send_protocol_last_attribute(3), 35);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		STREAM_TEST(test_write),
-		STREAM_TEST(test_uuids),
-		STREAM_TEST(test_ranges),
-		STREAM_TEST(test_rename_and_after),
-		STREAM_TEST(test_pieces_of_any_size),
-		STREAM_TEST(test_cut),
-		STREAM_TEST(test_restart),
-		STREAM_TEST(test_every_flipped_bit),
-		STREAM_TEST(test_what_is_no_stream),
-		STREAM_TEST(test_what_a_protocol_lacks),
-		STREAM_TEST(test_lengths),
-		STREAM_TEST(test_largest_command),
-		STREAM_TEST(test_paths),
-		STREAM_TEST(test_missing_and_repeated_attributes),
-		STREAM_TEST(test_every_missing_attribute),
-		STREAM_TEST(test_command_names),
-	};
-
-	return cmocka_run_group_tests_name("send-stream", tests, NULL, NULL);
 }

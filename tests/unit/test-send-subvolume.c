@@ -70,12 +70,11 @@ static int read_some(void *data, const void *bytes, size_t size)
 	return reader->bytes > reader->most ? -ECANCELED : 0;
 }
 
-static void test_all_of_it(void **state)
+TEST_WITH(test_all_of_it, setup, NULL)
 {
 	const struct send_request request = { .fd = SUBVOLUME_FD, .protocol = 1 };
 	struct reader reader = { .most = UINT64_MAX };
 
-	(void)state;
 	pieces_to_write = PIECES;
 	assert_int_equal(send_subvolume(&request, read_some, &reader), 0);
 	assert_int_equal(asked_count, 1);
@@ -87,7 +86,7 @@ static void test_all_of_it(void **state)
 	assert_int_equal(asked.clone_sources_count, 0);
 }
 
-static void test_what_is_asked_for(void **state)
+TEST_WITH(test_what_is_asked_for, setup, NULL)
 {
 	const uint64_t clones[] = { 300, 301 };
 	const struct send_request request = {
@@ -101,7 +100,6 @@ static void test_what_is_asked_for(void **state)
 	};
 	struct reader reader = { 0 };
 
-	(void)state;
 	assert_int_equal(send_subvolume(&request, read_some, &reader), 0);
 	assert_int_equal(reader.bytes, 0);
 	assert_int_equal(asked.flags, BTRFS_SEND_FLAG_VERSION | BTRFS_SEND_FLAG_COMPRESSED);
@@ -112,12 +110,11 @@ static void test_what_is_asked_for(void **state)
 	assert_int_equal(asked_clones[1], 301);
 }
 
-static void test_kernel_fails(void **state)
+TEST_WITH(test_kernel_fails, setup, NULL)
 {
 	const struct send_request request = { .fd = SUBVOLUME_FD, .protocol = 1 };
 	struct reader reader = { .most = UINT64_MAX };
 
-	(void)state;
 	kernel_errno = EPERM;
 	assert_int_equal(send_subvolume(&request, read_some, &reader), -EPERM);
 	assert_int_equal(reader.bytes, 0);
@@ -129,12 +126,11 @@ static void test_kernel_fails(void **state)
 }
 
 /* A second call would begin a second stream after the half of the first. */
-static void test_interrupted_send_is_not_repeated(void **state)
+TEST_WITH(test_interrupted_send_is_not_repeated, setup, NULL)
 {
 	const struct send_request request = { .fd = SUBVOLUME_FD, .protocol = 1 };
 	struct reader reader = { .most = UINT64_MAX };
 
-	(void)state;
 	kernel_errno = EINTR;
 	pieces_to_write = 3;
 	assert_int_equal(send_subvolume(&request, read_some, &reader), -EINTR);
@@ -143,23 +139,21 @@ static void test_interrupted_send_is_not_repeated(void **state)
 }
 
 /* The kernel is told by a pipe that nobody reads, and no signal ends the program. */
-static void test_reader_gives_up(void **state)
+TEST_WITH(test_reader_gives_up, setup, NULL)
 {
 	const struct send_request request = { .fd = SUBVOLUME_FD, .protocol = 1 };
 	struct reader reader = { .most = 5 * PIECE_SIZE };
 
-	(void)state;
 	pieces_to_write = PIECES;
 	assert_int_equal(send_subvolume(&request, read_some, &reader), -ECANCELED);
 	assert_true(pieces_written < PIECES);
 }
 
-static void test_protocol_parse(void **state)
+TEST(test_protocol_parse)
 {
 	static const char *const wrong[] = { "", "\n", "0\n", "-1\n", "2 \n", "x", "9999999999\n" };
 	uint32_t protocol = 99;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		assert_int_equal(send_protocol_parse(wrong[i], strlen(wrong[i]), &protocol),
 				 -EPROTO);
@@ -169,18 +163,4 @@ static void test_protocol_parse(void **state)
 	assert_int_equal(send_protocol_parse("17", 2, &protocol), 0);
 	assert_int_equal(protocol, 17);
 	assert_true(send_newest_protocol() >= 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_all_of_it, setup),
-		cmocka_unit_test_setup(test_what_is_asked_for, setup),
-		cmocka_unit_test_setup(test_kernel_fails, setup),
-		cmocka_unit_test_setup(test_interrupted_send_is_not_repeated, setup),
-		cmocka_unit_test_setup(test_reader_gives_up, setup),
-		cmocka_unit_test(test_protocol_parse),
-	};
-
-	return cmocka_run_group_tests_name("send-subvolume", tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void assert_sharing(const struct sharing *sharing, const struct sharing *
 }
 
 /* Each kind of extent on its own: what it adds to. */
-static void test_add_extent(void **state)
+TEST(test_add_extent)
 {
 	static const struct {
 		uint32_t flags;
@@ -48,7 +48,6 @@ static void test_add_extent(void **state)
 		{ FIEMAP_EXTENT_UNKNOWN, { 1, 0, 0, 0, 0, 10, false, 0, 0, 0 } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct mapped_extent extent = { 0, 100, 10, cases[i].flags };
 		struct sharing sharing = { 0 };
@@ -58,19 +57,18 @@ static void test_add_extent(void **state)
 	}
 }
 
-static void test_add(void **state)
+TEST(test_add)
 {
 	struct sharing sum = { 1, 2, 30, 4, 5, 6, false, 0, 0, 0 };
 	const struct sharing other = { 10, 20, 300, 40, 50, 60, true, 70, 80, 70 };
 	const struct sharing expected = { 11, 22, 330, 44, 55, 66, true, 70, 80, 70 };
 
-	(void)state;
 	sharing_add(&sum, &other);
 	assert_sharing(&sum, &expected);
 	assert_int_equal(sharing_exclusive_bytes(&sum), 330 - 44);
 }
 
-static void test_sums_stop_at_the_largest_number(void **state)
+TEST(test_sums_stop_at_the_largest_number)
 {
 	const struct mapped_extent extents[] = {
 		{ 0, 1, UINT64_MAX, SHARED },
@@ -82,7 +80,6 @@ static void test_sums_stop_at_the_largest_number(void **state)
 	struct sharing sharing = { 0 };
 	struct sharing doubled;
 
-	(void)state;
 	for (size_t i = 0; i < 6; i++)
 		sharing_add_extent(&sharing, &extents[i / 2]);
 	assert_sharing(&sharing, &expected);
@@ -96,9 +93,8 @@ static void test_sums_stop_at_the_largest_number(void **state)
 	assert_int_equal(doubled.delalloc_bytes, UINT64_MAX);
 }
 
-static void test_saturating_add(void **state)
+TEST(test_saturating_add)
 {
-	(void)state;
 	assert_int_equal(saturating_add(1, 2), 3);
 	assert_int_equal(saturating_add(UINT64_MAX - 1, 1), UINT64_MAX);
 	assert_int_equal(saturating_add(UINT64_MAX, 1), UINT64_MAX);
@@ -137,12 +133,11 @@ static void assert_set_bytes(uint64_t expected)
 	assert_int_equal(bytes, expected);
 }
 
-static void test_file(void **state)
+TEST_WITH(test_file, setup, teardown)
 {
 	const struct sharing expected = { 4, 3, KIB(40), KIB(24), 0, KIB(4), false, 0, 0, 0 };
 	struct sharing sharing;
 
-	(void)state;
 	expect_fiemap(0, UINT64_MAX, FIEMAP_FLAG_SYNC, FIEMAP_ROOM, file, 4, 0);
 	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, FIEMAP_FLAG_SYNC, set,
 					 &sharing),
@@ -152,14 +147,13 @@ static void test_file(void **state)
 }
 
 /* What reaches beyond the range does not count, neither in the sums nor in the set. */
-static void test_range(void **state)
+TEST_WITH(test_range, setup, teardown)
 {
 	const struct byte_range range = { KIB(12), KIB(54) };
 	const struct sharing expected = { 3, 2, KIB(4) + KIB(16) + KIB(2), KIB(6), 0, 0, false, 0,
 					  0, 0 };
 	struct sharing sharing;
 
-	(void)state;
 	expect_fiemap(range.offset, range.length, 0, FIEMAP_ROOM, file, 4, 0);
 	assert_int_equal(sharing_of_file(iter, MOCK_FD, range, 0, set, &sharing), 0);
 	assert_sharing(&sharing, &expected);
@@ -167,18 +161,17 @@ static void test_range(void **state)
 	assert_set_bytes(KIB(4) + KIB(2));
 }
 
-static void test_file_without_a_set(void **state)
+TEST_WITH(test_file_without_a_set, setup, teardown)
 {
 	struct sharing sharing;
 
-	(void)state;
 	expect_fiemap(0, UINT64_MAX, 0, FIEMAP_ROOM, file, 4, 0);
 	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, 0, NULL, &sharing), 0);
 	assert_int_equal(sharing.shared_bytes, KIB(24));
 	assert_set_bytes(0);
 }
 
-static void test_file_errors(void **state)
+TEST_WITH(test_file_errors, setup, teardown)
 {
 	static const struct fiemap_extent nowhere[] = {
 		{ .fe_logical = 0,
@@ -188,7 +181,6 @@ static void test_file_errors(void **state)
 	};
 	struct sharing sharing = { .extent_count = 99 };
 
-	(void)state;
 	expect_fiemap(0, UINT64_MAX, 0, FIEMAP_ROOM, NULL, 0, EOPNOTSUPP);
 	assert_int_equal(sharing_of_file(iter, MOCK_FD, WHOLE_FILE, 0, set, &sharing), -EOPNOTSUPP);
 	expect_fiemap(0, UINT64_MAX, 0, FIEMAP_ROOM, file, 1, 0);
@@ -199,7 +191,7 @@ static void test_file_errors(void **state)
 	assert_int_equal(sharing.extent_count, 99);
 }
 
-static void test_decision(void **state)
+TEST(test_decision)
 {
 	static const struct {
 		uint64_t generation, leaf_generation, last_snapshot;
@@ -216,7 +208,6 @@ static void test_decision(void **state)
 		{ 1, UINT64_MAX, UINT64_MAX, SHARE_DECISION_LEAF },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct file_extent extent = {
 			.generation = cases[i].generation,
@@ -226,21 +217,4 @@ static void test_decision(void **state)
 		assert_int_equal(share_decision_of(&extent, cases[i].last_snapshot),
 				 cases[i].decision);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_add_extent),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_sums_stop_at_the_largest_number),
-		cmocka_unit_test(test_saturating_add),
-		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_range, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_file_without_a_set, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_file_errors, setup, teardown),
-		cmocka_unit_test(test_decision),
-	};
-
-	return cmocka_run_group_tests_name("sharing", tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 #include "test.h"
 #include "text/name-escape.h"
 
-static void test_names(void **state)
+TEST(test_names)
 {
 	static const struct {
 		const char *name;
@@ -32,7 +32,6 @@ static void test_names(void **state)
 		{ "\xc3\xbc", "$'\\303\\274'" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		CLEANUP_FREE char *quoted = shell_quote(cases[i].name);
 
@@ -74,7 +73,7 @@ static void check_shell(const char *shell, const char *name, bool knows_escapes)
 }
 
 /* A shell without $'' gets another name, but must not run what is in it. */
-static void test_shells(void **state)
+TEST(test_shells)
 {
 	static const char *const names[] = {
 		"'; exit 9; '\n",
@@ -83,19 +82,8 @@ static void test_shells(void **state)
 		"\\\\'\xff'; exit 9; '",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		check_shell("bash", names[i], true);
 		check_shell("dash", names[i], false);
 	}
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_shells),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,16 +84,14 @@ static void assert_holders(size_t number, uint64_t generation, uint32_t first, u
 	assert_holders_of(number, key, generation, first, last);
 }
 
-static void test_a_leaf_that_the_last_one_has(void **state)
+TEST_WITH(test_a_leaf_that_the_last_one_has, setup, teardown)
 {
-	(void)state;
 	expect_leaf(FIRST_ID + 7, GENERATION);
 	assert_holders(2, GENERATION, 2, 7);
 }
 
-static void test_a_leaf_that_went(void **state)
+TEST_WITH(test_a_leaf_that_went, setup, teardown)
 {
-	(void)state;
 	expect_leaf(FIRST_ID + 7, 25);
 	expect_leaf(FIRST_ID + 1, GENERATION);
 	expect_leaf(FIRST_ID + 4, GENERATION);
@@ -110,12 +108,11 @@ static struct tree_key key_of(uint64_t inode)
 	return (struct tree_key){ inode, key.type, key.offset };
 }
 
-static void test_the_next_items_of_a_leaf(void **state)
+TEST_WITH(test_the_next_items_of_a_leaf, setup, teardown)
 {
 	const struct tree_item items[] = { item_of(258, GENERATION), item_of(260, GENERATION),
 					   item_of(261, 25) };
 
-	(void)state;
 	expect_leaf(FIRST_ID + 7, GENERATION);
 	assert_holders_of(2, key, GENERATION, 2, 7);
 	expect_items(FIRST_ID + 7, key_of(258), ITEMS, items, 3);
@@ -132,9 +129,8 @@ static void test_the_next_items_of_a_leaf(void **state)
 }
 
 /* Written in the transaction of the snapshot, it may have been written again after that. */
-static void test_a_leaf_as_old_as_the_snapshot(void **state)
+TEST_WITH(test_a_leaf_as_old_as_the_snapshot, setup, teardown)
 {
-	(void)state;
 	assert_holders(2, MADE + 2, 2, 2);
 }
 
@@ -145,9 +141,8 @@ static void add_branch(void)
 	add(401, 21, 31, 8);
 }
 
-static void test_a_branch(void **state)
+TEST_WITH(test_a_branch, setup, teardown)
 {
-	(void)state;
 	add_branch();
 	/* of the sixth */
 	add(500, 30, 30, 5);
@@ -166,9 +161,8 @@ static void test_a_branch(void **state)
 }
 
 /* The search before is not taken for this one. */
-static void test_branches_are_searched_anew(void **state)
+TEST_WITH(test_branches_are_searched_anew, setup, teardown)
 {
-	(void)state;
 	add_branch();
 	add(402, 22, 31, 8);
 	expect_leaf(FIRST_ID + 7, GENERATION);
@@ -183,39 +177,20 @@ static void test_branches_are_searched_anew(void **state)
 }
 
 /* A chain would end too early at one that has less in common with it. */
-static void test_one_that_has_less_in_common(void **state)
+TEST_WITH(test_one_that_has_less_in_common, setup, teardown)
 {
-	(void)state;
 	add(600, 40, 15, 7);
 	expect_leaf(FIRST_ID + 7, 16);
 	assert_holders(0, 16, 0, 7);
 }
 
-static void test_one_that_was_deleted(void **state)
+TEST_WITH(test_one_that_was_deleted, setup, teardown)
 {
 	struct holders holders = NO_HOLDERS;
 
-	(void)state;
 	expect_batch(
 		&(struct batch_key){
 			FIRST_ID + 7, key, { UINT64_MAX, UINT8_MAX, UINT64_MAX }, 1, ROOM },
 		NULL, 0, ENOENT);
 	assert_int_equal(snapshot_chains_find(chains, 0, key, GENERATION, &holders), -ENOENT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_a_leaf_that_the_last_one_has, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_leaf_that_went, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_the_next_items_of_a_leaf, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_leaf_as_old_as_the_snapshot, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_a_branch, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_branches_are_searched_anew, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_one_that_has_less_in_common, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_one_that_was_deleted, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

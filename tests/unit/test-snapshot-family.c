@@ -62,11 +62,10 @@ static int teardown(void **state)
 	return ioctl_mock_teardown(state);
 }
 
-static void test_members(void **state)
+TEST_WITH(test_members, setup, teardown)
 {
 	const struct family_member *member = snapshot_families_find(families, 258);
 
-	(void)state;
 	assert_non_null(member);
 	assert_int_equal(member->subvolid, 258);
 	assert_int_equal(member->last_snapshot, 50);
@@ -77,14 +76,13 @@ static void test_members(void **state)
 	assert_null(snapshot_families_find(families, 261));
 }
 
-static void test_an_item_that_is_too_short(void **state)
+TEST_WITH(test_an_item_that_is_too_short, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const struct tree_key first = { BTRFS_FS_TREE_OBJECTID, BTRFS_ROOT_ITEM_KEY, 0 };
 	const struct tree_key last = { LAST_ID, BTRFS_ROOT_ITEM_KEY, UINT64_MAX };
 	const struct tree_item item = { 256, BTRFS_ROOT_ITEM_KEY, 0, 60, "short", 5 };
 	struct snapshot_families *none = NULL;
 
-	(void)state;
 	expect_batch(&(struct batch_key){ BTRFS_ROOT_TREE_OBJECTID, first, last, UINT32_MAX, ROOM },
 		     &item, 1, 0);
 	assert_int_equal(snapshot_families_read(&none, MOCK_FD), -EPROTO);
@@ -155,11 +153,10 @@ static bool is_in(const void *data, uint64_t subvolid)
 	snapshot_families_shared_before(families, snapshot_families_find(families, id), is_in, \
 					(const uint64_t[]){ __VA_ARGS__, 0 }, &other)
 
-static void test_what_is_shared_with_others(void **state)
+TEST_WITH(test_what_is_shared_with_others, ioctl_mock_setup, teardown)
 {
 	const struct family_member *other = NULL;
 
-	(void)state;
 	expect_relatives_of(relatives);
 	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
 	/* the origin: with its last snapshot, but not with one that was changed */
@@ -181,7 +178,7 @@ static void test_what_is_shared_with_others(void **state)
 }
 
 /* The origin has them, and what changed for that is not in them, or in one of them only. */
-static void test_names_that_are_newer_than_the_snapshot(void **state)
+TEST_WITH(test_names_that_are_newer_than_the_snapshot, ioctl_mock_setup, teardown)
 {
 	static const struct relative named[] = {
 		{ 300, 'o', 0, 10, 40, 0 },	{ 301, 'a', 'o', 20, 20, 300 },
@@ -191,7 +188,6 @@ static void test_names_that_are_newer_than_the_snapshot(void **state)
 	};
 	const struct family_member *other = NULL;
 
-	(void)state;
 	expect_relatives_of(named);
 	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
 	assert_int_equal(SHARED_BEFORE(302, 302), 20);
@@ -215,9 +211,8 @@ static void assert_forks(uint64_t id, const uint64_t *transids, uint64_t unknown
 	free(forks.transids);
 }
 
-static void test_forks(void **state)
+TEST_WITH(test_forks, ioctl_mock_setup, teardown)
 {
-	(void)state;
 	expect_relatives_of(relatives);
 	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
 	assert_forks(300, (const uint64_t[]){ 0, 20, 30, 40, 40, 40, 0 }, 0);
@@ -228,7 +223,7 @@ static void test_forks(void **state)
 }
 
 /* Of two that were deleted; and a loop, which no kernel makes. */
-static void test_forks_of_those_whose_origin_was_deleted(void **state)
+TEST_WITH(test_forks_of_those_whose_origin_was_deleted, ioctl_mock_setup, teardown)
 {
 	static const struct relative orphans[] = {
 		{ 300, 'a', 'g', 20, 20, 0 }, { 301, 'b', 'g', 30, 30, 0 },
@@ -237,7 +232,6 @@ static void test_forks_of_those_whose_origin_was_deleted(void **state)
 		{ 306, 'n', 'n', 70, 70, 0 },
 	};
 
-	(void)state;
 	expect_relatives_of(orphans);
 	assert_int_equal(snapshot_families_read(&families, MOCK_FD), 0);
 	assert_forks(300, (const uint64_t[]){ 0, 20, 20, 0, 0, 0, 0 }, 20);
@@ -245,23 +239,4 @@ static void test_forks_of_those_whose_origin_was_deleted(void **state)
 	assert_forks(303, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0 }, 25);
 	assert_forks(305, (const uint64_t[]){ 0, 0, 0, 0, 60, 0, 0 }, 0);
 	assert_forks(306, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0 }, 0);
-}
-
-#define FAMILY_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		FAMILY_TEST(test_members),
-		MOCKED_TEST(test_an_item_that_is_too_short),
-		cmocka_unit_test_setup_teardown(test_what_is_shared_with_others, ioctl_mock_setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_names_that_are_newer_than_the_snapshot,
-						ioctl_mock_setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forks, ioctl_mock_setup, teardown),
-		cmocka_unit_test_setup_teardown(test_forks_of_those_whose_origin_was_deleted,
-						ioctl_mock_setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,11 +53,10 @@ static bool has_sole_owner(struct extent_ref *ret_ref)
 	return find_sole_owner(NULL, NULL, BYTENR, ret_ref);
 }
 
-static void test_one_file(void **state)
+TEST(test_one_file)
 {
 	struct extent_ref ref;
 
-	(void)state;
 	prepare();
 	assert_true(has_sole_owner(&ref));
 	assert_int_equal(ref.root, 256);
@@ -65,11 +64,10 @@ static void test_one_file(void **state)
 	assert_int_equal(ref.offset, KIB(64));
 }
 
-static void test_others_can_refer_to_it(void **state)
+TEST(test_others_can_refer_to_it)
 {
 	struct extent_ref ref;
 
-	(void)state;
 	prepare();
 	answer.ref_count = 3;
 	assert_false(has_sole_owner(&ref));
@@ -86,25 +84,13 @@ static void test_others_can_refer_to_it(void **state)
 	assert_false(has_sole_owner(&ref));
 }
 
-static void test_not_in_the_tree(void **state)
+TEST(test_not_in_the_tree)
 {
 	struct extent_ref ref;
 
-	(void)state;
 	prepare();
 	found = 0;
 	assert_false(has_sole_owner(&ref));
 	found = -EPERM;
 	assert_false(has_sole_owner(&ref));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_file),
-		cmocka_unit_test(test_others_can_refer_to_it),
-		cmocka_unit_test(test_not_in_the_tree),
-	};
-
-	return cmocka_run_group_tests_name("sole-owner", tests, NULL, NULL);
 }

@@ -72,21 +72,11 @@ static void ignore(void)
 	_exit(stop_requested());
 }
 
-static void test_ends(void **state)
+TEST(test_ends)
 {
-	(void)state;
 	assert_int_equal(end_of(stop_and_report), SIGINT);
 	assert_int_equal(end_of(stop_twice), SIGINT);
 	assert_int_equal(end_of(never_end), SIGINT);
 	assert_int_equal(end_of(stop_request_end), 0);
 	assert_int_equal(end_of(ignore), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ends),
-	};
-
-	return cmocka_run_group_tests_name("stop-request", tests, NULL, NULL);
 }

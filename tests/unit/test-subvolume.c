@@ -43,12 +43,11 @@ static void expect_end_after(uint64_t offset)
 }
 
 /* Items of old file systems are shorter than today's. */
-static void test_last_snapshot(void **state)
+TEST_WITH(test_last_snapshot, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const uint32_t sizes[] = { NEEDED, sizeof(struct btrfs_root_item) };
 	const struct btrfs_root_item root = { .last_snapshot = htole64(42) };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		/* a snapshot's key has the transaction that made it */
 		const struct tree_item item = item_of(&root, 17, sizes[i]);
@@ -61,36 +60,33 @@ static void test_last_snapshot(void **state)
 	}
 }
 
-static void test_last_snapshot_after_the_leaf(void **state)
+TEST_WITH(test_last_snapshot_after_the_leaf, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const struct btrfs_root_item root = { .last_snapshot = htole64(LEAF_GENERATION + 1) };
 	const struct tree_item item = item_of(&root, 17, sizeof(root));
 	uint64_t transaction = 99;
 
-	(void)state;
 	expect_tree_search(&whole_key, &item, 1, 0);
 	assert_int_equal(subvolume_last_snapshot(MOCK_FD, SUBVOLID, &transaction), -EPROTO);
 	assert_int_equal(transaction, 99);
 }
 
-static void test_last_snapshot_of_a_missing_subvolume(void **state)
+TEST_WITH(test_last_snapshot_of_a_missing_subvolume, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint64_t transaction = 99;
 
-	(void)state;
 	expect_tree_search(&whole_key, NULL, 0, 0);
 	assert_int_equal(subvolume_last_snapshot(MOCK_FD, SUBVOLID, &transaction), -ENOENT);
 	assert_int_equal(transaction, 99);
 }
 
-static void test_last_snapshot_errors(void **state)
+TEST_WITH(test_last_snapshot_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const int errors[] = { EPERM, ENOTTY, EIO };
 	const struct btrfs_root_item root = { .last_snapshot = htole64(42) };
 	const struct tree_item truncated = item_of(&root, 0, NEEDED - 1);
 	uint64_t transaction = 99;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_tree_search(&whole_key, NULL, 0, errors[i]);
 		assert_int_equal(subvolume_last_snapshot(MOCK_FD, SUBVOLID, &transaction),
@@ -133,12 +129,11 @@ static void expect_root(uint64_t subvolid, const struct btrfs_root_item *root, u
 	expect_tree_search(&key, NULL, 0, 0);
 }
 
-static void test_root(void **state)
+TEST_WITH(test_root, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_root_item item = root_with('a', 'b');
 	struct subvolume_root root;
 
-	(void)state;
 	expect_root(SUBVOLID, &item, sizeof(item));
 	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), 0);
 	assert_memory_equal(root.uuid, "aaaaaaaaaaaaaaaa", SUBVOLUME_UUID_SIZE);
@@ -149,12 +144,11 @@ static void test_root(void **state)
 }
 
 /* What a kernel wrote that did not know all of it. */
-static void test_old_root(void **state)
+TEST_WITH(test_old_root, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_root_item item = root_with('a', 'b');
 	struct subvolume_root root;
 
-	(void)state;
 	item.flags = 0;
 	item.generation = htole64(51);
 	expect_root(SUBVOLID, &item, sizeof(item));
@@ -165,12 +159,11 @@ static void test_old_root(void **state)
 	assert_false(root.read_only);
 }
 
-static void test_root_errors(void **state)
+TEST_WITH(test_root_errors, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_root_item item = root_with('a', 'b');
 	struct subvolume_root root = { .tree_bytes = 99 };
 
-	(void)state;
 	expect_tree_search(&whole_key, NULL, 0, EPERM);
 	assert_int_equal(subvolume_root_of(MOCK_FD, SUBVOLID, &root), -EPERM);
 	expect_root(SUBVOLID, NULL, 0);
@@ -193,11 +186,10 @@ static void expect_uuid(char uuid, uint64_t subvolid, uint32_t size)
 	expect_tree_search(&key, subvolid ? &item : NULL, subvolid ? 1 : 0, 0);
 }
 
-static void test_find_uuid(void **state)
+TEST_WITH(test_find_uuid, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	uint64_t subvolid = 99;
 
-	(void)state;
 	expect_uuid('b', 0, 8);
 	assert_int_equal(subvolume_find_uuid(MOCK_FD, (const uint8_t *)"bbbbbbbbbbbbbbbb",
 					     &subvolid),
@@ -215,11 +207,10 @@ static void test_find_uuid(void **state)
 }
 
 /* Two snapshots of a subvolume that was deleted. */
-static void test_siblings(void **state)
+TEST_WITH(test_siblings, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_root_item one = root_with('1', 'x'), other = root_with('2', 'x');
 
-	(void)state;
 	expect_root(301, &one, sizeof(one));
 	expect_uuid('x', 0, 8);
 	expect_root(302, &other, sizeof(other));
@@ -228,12 +219,11 @@ static void test_siblings(void **state)
 }
 
 /* A snapshot of a snapshot, asked for the other way round. */
-static void test_ancestor(void **state)
+TEST_WITH(test_ancestor, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_root_item first = root_with('1', 0), second = root_with('2', '1');
 	struct btrfs_root_item third = root_with('3', '2');
 
-	(void)state;
 	expect_root(301, &first, sizeof(first));
 	expect_root(303, &third, sizeof(third));
 	expect_uuid('2', 302, 8);
@@ -243,11 +233,10 @@ static void test_ancestor(void **state)
 	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 303), 1);
 }
 
-static void test_strangers(void **state)
+TEST_WITH(test_strangers, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	struct btrfs_root_item one = root_with('1', 0), other = root_with('2', 0);
 
-	(void)state;
 	expect_root(301, &one, sizeof(one));
 	expect_root(302, &other, sizeof(other));
 	assert_int_equal(subvolumes_are_related(MOCK_FD, 301, 302), 0);
@@ -300,11 +289,10 @@ static void expect_directory(uint64_t parent, uint64_t directory, const char *pa
 	});
 }
 
-static void test_path(void **state)
+TEST_WITH(test_path, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	char *path = NULL;
 
-	(void)state;
 	expect_backref(300, 299, 256, "inner", 5, 0);
 	expect_directory(299, 256, "");
 	expect_backref(299, 5, 258, "outer", 5, 0);
@@ -317,11 +305,10 @@ static void test_path(void **state)
 	free(path);
 }
 
-static void test_path_of_a_loop(void **state)
+TEST_WITH(test_path_of_a_loop, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	char *path = NULL;
 
-	(void)state;
 	expect_backref(300, 299, 256, "a", 1, 0);
 	expect_directory(299, 256, "");
 	expect_backref(299, 298, 256, "b", 1, 0);
@@ -335,11 +322,10 @@ static void test_path_of_a_loop(void **state)
 	assert_null(path);
 }
 
-static void test_path_that_is_too_deep(void **state)
+TEST_WITH(test_path_that_is_too_deep, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	char *path = NULL;
 
-	(void)state;
 	for (uint64_t i = 0; i < 256; i++) {
 		expect_backref(1000 + i, 1001 + i, 256, "a", 1, 0);
 		expect_directory(1001 + i, 256, "");
@@ -348,7 +334,7 @@ static void test_path_that_is_too_deep(void **state)
 	assert_null(path);
 }
 
-static void test_path_with_a_damaged_name(void **state)
+TEST_WITH(test_path_with_a_damaged_name, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	static const struct {
 		const char *name;
@@ -362,7 +348,6 @@ static void test_path_with_a_damaged_name(void **state)
 	};
 	char *path = NULL;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(damaged); i++) {
 		expect_backref(300, 5, 256, damaged[i].name, damaged[i].length, damaged[i].size);
 		assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -EPROTO);
@@ -370,40 +355,15 @@ static void test_path_with_a_damaged_name(void **state)
 	assert_null(path);
 }
 
-static void test_path_of_a_deleted_subvolume(void **state)
+TEST_WITH(test_path_of_a_deleted_subvolume, ioctl_mock_setup, ioctl_mock_teardown)
 {
 	const struct search_key key = { BTRFS_ROOT_TREE_OBJECTID, 300, BTRFS_ROOT_BACKREF_KEY, 0,
 					UINT64_MAX };
 	char *path = NULL;
 
-	(void)state;
 	expect_tree_search(&key, NULL, 0, 0);
 	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -ENOENT);
 	expect_tree_search(&key, NULL, 0, EPERM);
 	assert_int_equal(subvolume_path(MOCK_FD, 300, &path), -EPERM);
 	assert_null(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		MOCKED_TEST(test_last_snapshot),
-		MOCKED_TEST(test_last_snapshot_after_the_leaf),
-		MOCKED_TEST(test_last_snapshot_of_a_missing_subvolume),
-		MOCKED_TEST(test_last_snapshot_errors),
-		MOCKED_TEST(test_root),
-		MOCKED_TEST(test_old_root),
-		MOCKED_TEST(test_root_errors),
-		MOCKED_TEST(test_find_uuid),
-		MOCKED_TEST(test_siblings),
-		MOCKED_TEST(test_ancestor),
-		MOCKED_TEST(test_strangers),
-		MOCKED_TEST(test_path),
-		MOCKED_TEST(test_path_of_a_loop),
-		MOCKED_TEST(test_path_that_is_too_deep),
-		MOCKED_TEST(test_path_with_a_damaged_name),
-		MOCKED_TEST(test_path_of_a_deleted_subvolume),
-	};
-
-	return cmocka_run_group_tests_name("subvolume", tests, NULL, NULL);
 }

@@ -24,13 +24,12 @@ static void add_row(struct table *table, const char *number, const char *name)
 	table_cell(table, name);
 }
 
-static void test_few_rows(void **state)
+TEST(test_few_rows)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct table *table;
 	int failed = 0;
 
-	(void)state;
 	capture_begin();
 	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
 	add_row(table, "1", "one");
@@ -60,14 +59,13 @@ static char *print_odd_name(void)
 	return text;
 }
 
-static void test_names_are_escaped(void **state)
+TEST(test_names_are_escaped)
 {
 	static const char *const expected[][2] = {
 		{ "C", " back\\\\slash \\x1b[1m \\xe2\\x80\\xae \\xff \\xc3\\xa4\n" },
 		{ "C.UTF-8", " back\\\\slash \\x1b[1m \\xe2\\x80\\xae \\xff \xc3\xa4\n" },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
 		CLEANUP_FREE char *text = NULL;
 
@@ -78,14 +76,13 @@ static void test_names_are_escaped(void **state)
 	}
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
 	const struct size_format fitting = { SIZE_IEC, 0 };
 	CLEANUP_FREE char *text = NULL;
 	struct table *table;
 	int failed;
 
-	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
 	table_begin_row(table);
@@ -98,13 +95,12 @@ static void test_numbers(void **state)
 	assert_non_null(strstr(text, "18446744073709551615 1.50KiB\n"));
 }
 
-static void test_no_rows(void **state)
+TEST(test_no_rows)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct table *table;
 	int failed;
 
-	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
 	failed |= table_flush(table);
@@ -116,7 +112,7 @@ static void test_no_rows(void **state)
 }
 
 /* Rows that come in several parts look as if they came in one, whichever way they are printed. */
-static void test_many_rows(void **state)
+TEST(test_many_rows)
 {
 	const size_t row_count = 2000;
 	CLEANUP_FREE char *text = NULL;
@@ -124,7 +120,6 @@ static void test_many_rows(void **state)
 	int failed;
 	char *line;
 
-	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < row_count; i++) {
@@ -199,7 +194,7 @@ static const char *skip_lines(const char *text, size_t count)
 }
 
 /* Rows that libsmartcols printed, and those that were printed without it, are the same. */
-static void test_both_kinds_of_rows_look_alike(void **state)
+TEST(test_both_kinds_of_rows_look_alike)
 {
 	static const char *const names[] = {
 		"",
@@ -216,7 +211,6 @@ static void test_both_kinds_of_rows_look_alike(void **state)
 	};
 	static const char *const locales[] = { "C", "C.UTF-8" };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(locales); i++) {
 		for (size_t name = 0; name < ARRAY_SIZE(names); name++) {
 			const char *pair[] = { names[name], names[name] };
@@ -234,37 +228,34 @@ static void test_both_kinds_of_rows_look_alike(void **state)
 }
 
 /* The widths are those of the first rows, and of what was wider later. */
-static void test_later_widths(void **state)
+TEST(test_later_widths)
 {
 	static const char *const names[] = { "a name that is too wide", "x" };
 	CLEANUP_FREE char *text = print_names(names, 2, LAID_OUT);
 
-	(void)state;
 	assert_string_equal(skip_lines(text, LAID_OUT + 1),
 			    "       0 a name that is too wide a name that is too wide "
 			    "a name that is too wide\n"
 			    "       1 x                                             x x\n");
 }
 
-static void test_rows_with_few_cells(void **state)
+TEST(test_rows_with_few_cells)
 {
 	CLEANUP_FREE char *text = print_names(NULL, 0, LAID_OUT + 2);
 
-	(void)state;
 	assert_string_equal(skip_lines(text, LAID_OUT), "                            \n"
 							"                            \n"
 							"                            \n");
 }
 
 /* Longer than what is printed at once. */
-static void test_long_later_name(void **state)
+TEST(test_long_later_name)
 {
 	const size_t length = 200000;
 	CLEANUP_FREE char *name = malloc(length + 1);
 	CLEANUP_FREE char *text = NULL;
 	const char *row;
 
-	(void)state;
 	assert_non_null(name);
 	for (size_t i = 0; i < length; i++)
 		name[i] = 'a' + i % 26;
@@ -277,13 +268,12 @@ static void test_long_later_name(void **state)
 }
 
 /* A cell too many is told of later rows, too. */
-static void test_later_errors_stick(void **state)
+TEST(test_later_errors_stick)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct table *table;
 	int failed;
 
-	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
 	add_row(table, "1", "one");
@@ -302,13 +292,12 @@ static void test_later_errors_stick(void **state)
 }
 
 /* What failed once is told when the table is asked, and nothing is printed after it. */
-static void test_errors_stick(void **state)
+TEST(test_errors_stick)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct table *table;
 	int failed;
 
-	(void)state;
 	capture_begin();
 	failed = table_new(&table, columns, ARRAY_SIZE(columns));
 	add_row(table, "1", "one");
@@ -328,14 +317,13 @@ static void test_errors_stick(void **state)
 }
 
 /* Names are longer than any terminal is wide. */
-static void test_nothing_is_cut(void **state)
+TEST(test_nothing_is_cut)
 {
 	CLEANUP_FREE char *text = NULL;
 	char name[1000];
 	struct table *table;
 	int failed;
 
-	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	name[sizeof(name) - 1] = '\0';
 	setenv("COLUMNS", "20", 1);
@@ -395,13 +383,12 @@ static char *print_on(size_t terminal, size_t count, size_t odd)
 
 #define ALL_COLUMNS "      SIZE       NONE      COUNT PATH\n"
 
-static void test_terminal(void **state)
+TEST(test_terminal)
 {
 	CLEANUP_FREE char *none = print_on(0, 2, 9), *wide = print_on(38, 2, 9);
 	CLEANUP_FREE char *tight = print_on(37, 2, 9), *tightest = print_on(24, 2, 9);
 	CLEANUP_FREE char *narrow = print_on(23, 2, 9), *needed = print_on(5, 2, 1);
 
-	(void)state;
 	assert_string_equal(none, ALL_COLUMNS "   1.00MiB      0.00B         10 x\n"
 					      "   1.00MiB          -         10 x\n");
 	assert_string_equal(wide, none);
@@ -421,11 +408,10 @@ static void test_terminal(void **state)
 }
 
 /* What a later row has is not known when the first ones are printed: no column is left out. */
-static void test_terminal_many_rows(void **state)
+TEST(test_terminal_many_rows)
 {
 	CLEANUP_FREE char *text = print_on(18, 501, 500), *wide = print_on(38, 501, 500);
 
-	(void)state;
 	assert_true(strncmp(wide, ALL_COLUMNS, strlen(ALL_COLUMNS)) == 0);
 	assert_non_null(strstr(wide, "   1.00MiB      0.01B         10 x\n"));
 	assert_true(strncmp(text, "   SIZE  NONE COUNT PATH\n", 25) == 0);
@@ -466,7 +452,7 @@ static char *print_sums_on(size_t terminal, size_t count, const char *size, cons
 }
 
 /* Step by step, and no further than there is need. */
-static void test_steps(void **state)
+TEST(test_steps)
 {
 	CLEANUP_FREE char *all = print_sums_on(80, 1, "1.00B", "x");
 	CLEANUP_FREE char *spared = print_sums_on(38, 1, "1.00B", "x");
@@ -474,7 +460,6 @@ static void test_steps(void **state)
 	CLEANUP_FREE char *left_out = print_sums_on(31, 1, "1.00B", "x");
 	CLEANUP_FREE char *later = print_sums_on(32, LAID_OUT, "1.00B", "x");
 
-	(void)state;
 	assert_non_null(strstr(all, "of all files total\n"));
 	assert_string_equal(spared, " SIZE  DATA HOLES IN IT NONE WHY PATH\n"
 				    "1.00B 1.00B       1.00B    0 y   x\n"
@@ -490,12 +475,11 @@ static void test_steps(void **state)
 }
 
 /* Where all are empty: the last ones go first, the first one stays, and the line about them fits. */
-static void test_nothing_at_all(void **state)
+TEST(test_nothing_at_all)
 {
 	CLEANUP_FREE char *one = print_sums_on(28, 1, "0", "x"),
 			  *most = print_sums_on(9, 1, "-", "x");
 
-	(void)state;
 	assert_string_equal(one, "SIZE DATA HOLES WHY PATH\n"
 				 "   0    0     0 y   x\n"
 				 "   0    0     0     total\n"
@@ -514,26 +498,24 @@ static void test_nothing_at_all(void **state)
 }
 
 /* A name that cannot fit is no reason to leave out what fits before it. */
-static void test_long_path(void **state)
+TEST(test_long_path)
 {
 	const char *path = "a-name-that-is-wider-than-any-terminal";
 	CLEANUP_FREE char *fits = print_sums_on(32, 1, "1.00B", path);
 	CLEANUP_FREE char *shorter = print_sums_on(31, 1, "1.00B", path);
 	CLEANUP_FREE char *less = print_sums_on(25, 1, "1.00B", path);
 
-	(void)state;
 	assert_non_null(strstr(fits, " SIZE  DATA HOLES IN IT NONE WHY PATH"));
 	assert_non_null(strstr(shorter, " SIZE  DATA HOLES NONE WHY PATH"));
 	assert_non_null(strstr(less, " SIZE  DATA HOLES WHY PATH"));
 }
 
-static void test_finished(void **state)
+TEST(test_finished)
 {
 	CLEANUP_FREE char *text = NULL;
 	struct table *table;
 	int failed = 0, late;
 
-	(void)state;
 	capture_begin();
 	failed |= table_new(&table, columns, ARRAY_SIZE(columns));
 	add_row(table, "1", "one");
@@ -546,30 +528,4 @@ static void test_finished(void **state)
 	assert_int_equal(late, -EINVAL);
 	assert_string_equal(text, "  NUMBER NAME\n"
 				  "       1 one\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_few_rows),
-		cmocka_unit_test(test_terminal),
-		cmocka_unit_test(test_terminal_many_rows),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_nothing_at_all),
-		cmocka_unit_test(test_long_path),
-		cmocka_unit_test(test_finished),
-		cmocka_unit_test(test_names_are_escaped),
-		cmocka_unit_test(test_numbers),
-		cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_many_rows),
-		cmocka_unit_test(test_nothing_is_cut),
-		cmocka_unit_test(test_errors_stick),
-		cmocka_unit_test(test_both_kinds_of_rows_look_alike),
-		cmocka_unit_test(test_later_widths),
-		cmocka_unit_test(test_rows_with_few_cells),
-		cmocka_unit_test(test_long_later_name),
-		cmocka_unit_test(test_later_errors_stick),
-	};
-
-	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void assert_ends_with(int ret)
 	assert_int_equal(tree_batch_next(batch, &item), 0);
 }
 
-static void test_compare(void **state)
+TEST(test_compare)
 {
 	static const struct tree_key keys[] = {
 		{ 1, 1, 9 },
@@ -73,7 +73,6 @@ static void test_compare(void **state)
 		{ UINT64_MAX, 0, 0 },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
 			int order = tree_key_compare(&keys[i], &keys[j]);
@@ -82,9 +81,8 @@ static void test_compare(void **state)
 		}
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, teardown)
 {
-	(void)state;
 	assert_ends_with(0);
 	expect_batch(&asked, NULL, 0, 0);
 	assert_int_equal(fetch(), 0);
@@ -92,7 +90,7 @@ static void test_empty(void **state)
 }
 
 /* Items of several objectids and types, in the order of their keys. */
-static void test_items(void **state)
+TEST_WITH(test_items, setup, teardown)
 {
 	const struct tree_item items[] = {
 		item_at(100, 168, 0),
@@ -101,7 +99,6 @@ static void test_items(void **state)
 		item_at(200, 255, UINT64_MAX),
 	};
 
-	(void)state;
 	expect_batch(&asked, items, ARRAY_SIZE(items), 0);
 	assert_int_equal(fetch(), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
@@ -110,12 +107,11 @@ static void test_items(void **state)
 }
 
 /* What is left of an answer is gone with the next one. */
-static void test_fetch_again(void **state)
+TEST_WITH(test_fetch_again, setup, teardown)
 {
 	const struct tree_item first[] = { item_at(100, 168, 0), item_at(101, 168, 0) };
 	const struct tree_item second[] = { item_at(150, 168, 0) };
 
-	(void)state;
 	expect_batch(&asked, first, 2, 0);
 	expect_batch(&asked, second, 1, 0);
 	assert_int_equal(fetch(), 0);
@@ -126,12 +122,11 @@ static void test_fetch_again(void **state)
 }
 
 /* The kernel tells the size of an item that does not fit. */
-static void test_oversize_item(void **state)
+TEST_WITH(test_oversize_item, setup, teardown)
 {
 	struct tree_item large = item_at(128, 168, 0);
 	struct tree_item item;
 
-	(void)state;
 	large.size = 16000;
 	expect_oversize_batch(&asked, &large);
 	assert_int_equal(fetch(), 0);
@@ -142,12 +137,11 @@ static void test_oversize_item(void **state)
 	assert_ends_with(0);
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
 	static const int errors[] = { EPERM, ENOTTY, ENOENT, EIO };
 	const struct tree_item items[] = { item_at(100, 168, 0), item_at(101, 168, 0) };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		expect_batch(&asked, items, 2, 0);
 		expect_batch(&asked, NULL, 0, errors[i]);
@@ -172,14 +166,13 @@ static void assert_broken(const struct tree_item *items, uint32_t count, uint32_
 }
 
 /* Keys that were not asked for, come twice, or go back. */
-static void test_broken_order(void **state)
+TEST_WITH(test_broken_order, setup, teardown)
 {
 	const struct tree_item before[] = { item_at(100, 167, 9) };
 	const struct tree_item behind[] = { item_at(201, 0, 0) };
 	const struct tree_item twice[] = { item_at(100, 168, 5), item_at(100, 168, 5) };
 	const struct tree_item back[] = { item_at(120, 168, 5), item_at(110, 200, 5) };
 
-	(void)state;
 	assert_broken(before, 1, 0);
 	assert_broken(behind, 1, 0);
 	assert_broken(twice, 2, 1);
@@ -187,7 +180,7 @@ static void test_broken_order(void **state)
 }
 
 /* More items than there are. */
-static void test_broken_count(void **state)
+TEST_WITH(test_broken_count, setup, teardown)
 {
 	struct {
 		struct btrfs_ioctl_search_args_v2 arguments;
@@ -197,7 +190,6 @@ static void test_broken_count(void **state)
 	const struct btrfs_ioctl_search_header *headers = (void *)answer.buffer;
 	struct tree_item item;
 
-	(void)state;
 	for (size_t i = 0; i < ROOM / sizeof(*headers); i++)
 		memcpy(answer.buffer + i * sizeof(*headers),
 		       &(struct btrfs_ioctl_search_header){ .objectid = 100 + i, .type = 168 },
@@ -211,18 +203,4 @@ static void test_broken_count(void **state)
 	for (size_t i = 0; i < ROOM / sizeof(*headers); i++)
 		assert_int_equal(tree_batch_next(batch, &item), 1);
 	assert_ends_with(-EPROTO);
-}
-
-#define BATCH_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_compare), BATCH_TEST(test_empty),
-		BATCH_TEST(test_items),		BATCH_TEST(test_fetch_again),
-		BATCH_TEST(test_oversize_item), BATCH_TEST(test_errors),
-		BATCH_TEST(test_broken_order),	BATCH_TEST(test_broken_count),
-	};
-
-	return cmocka_run_group_tests_name("tree-batch", tests, NULL, NULL);
 }

@@ -57,11 +57,10 @@ static void assert_ends_with(int ret)
 	assert_int_equal(tree_range_next(range, &item), 0);
 }
 
-static void test_goes_on_after_the_last_item(void **state)
+TEST_WITH(test_goes_on_after_the_last_item, setup, teardown)
 {
 	const struct tree_item a = item_at(257, 1, 0), b = item_at(257, 108, 4096);
 
-	(void)state;
 	expect_from(first, &a);
 	expect_from((struct tree_key){ 257, 1, 1 }, &b);
 	expect_from((struct tree_key){ 257, 108, 4097 }, NULL);
@@ -71,11 +70,10 @@ static void test_goes_on_after_the_last_item(void **state)
 	assert_ends_with(0);
 }
 
-static void test_the_next_key_can_be_of_the_next_type(void **state)
+TEST_WITH(test_the_next_key_can_be_of_the_next_type, setup, teardown)
 {
 	const struct tree_item a = item_at(257, 96, UINT64_MAX);
 
-	(void)state;
 	expect_from(first, &a);
 	expect_from((struct tree_key){ 257, 97, 0 }, NULL);
 	tree_range_start(range, MOCK_FD, TREE, first, last);
@@ -83,25 +81,23 @@ static void test_the_next_key_can_be_of_the_next_type(void **state)
 	assert_ends_with(0);
 }
 
-static void test_ends_at_the_last_key(void **state)
+TEST_WITH(test_ends_at_the_last_key, setup, teardown)
 {
 	const struct tree_item a = item_at(257, 255, UINT64_MAX);
 
-	(void)state;
 	expect_from(first, &a);
 	tree_range_start(range, MOCK_FD, TREE, first, last);
 	assert_next(255, UINT64_MAX);
 	assert_ends_with(0);
 }
 
-static void test_the_next_key_can_be_of_the_next_object(void **state)
+TEST_WITH(test_the_next_key_can_be_of_the_next_object, setup, teardown)
 {
 	const struct tree_key all = { UINT64_MAX, UINT8_MAX, UINT64_MAX };
 	const struct tree_item a = item_at(257, 255, UINT64_MAX);
 	const struct batch_key asked = { TREE, first, all, UINT32_MAX, ROOM };
 	const struct batch_key then = { TREE, { 258, 0, 0 }, all, UINT32_MAX, ROOM };
 
-	(void)state;
 	expect_batch(&asked, &a, 1, 0);
 	expect_batch(&then, NULL, 0, 0);
 	tree_range_start(range, MOCK_FD, TREE, first, all);
@@ -109,11 +105,10 @@ static void test_the_next_key_can_be_of_the_next_object(void **state)
 	assert_ends_with(0);
 }
 
-static void test_an_item_that_comes_again_is_no_progress(void **state)
+TEST_WITH(test_an_item_that_comes_again_is_no_progress, setup, teardown)
 {
 	const struct tree_item a = item_at(257, 1, 0);
 
-	(void)state;
 	expect_from(first, &a);
 	expect_from((struct tree_key){ 257, 1, 1 }, &a);
 	tree_range_start(range, MOCK_FD, TREE, first, last);
@@ -121,24 +116,22 @@ static void test_an_item_that_comes_again_is_no_progress(void **state)
 	assert_ends_with(-EPROTO);
 }
 
-static void test_an_item_that_does_not_fit(void **state)
+TEST_WITH(test_an_item_that_does_not_fit, setup, teardown)
 {
 	struct tree_item large = item_at(257, 1, 0);
 	const struct batch_key key = { TREE, first, last, UINT32_MAX, ROOM };
 
-	(void)state;
 	large.size = 100 * 1024;
 	expect_oversize_batch(&key, &large);
 	tree_range_start(range, MOCK_FD, TREE, first, last);
 	assert_ends_with(-EPROTO);
 }
 
-static void test_errors_end_it_and_a_start_begins_again(void **state)
+TEST_WITH(test_errors_end_it_and_a_start_begins_again, setup, teardown)
 {
 	const struct batch_key key = { TREE, first, last, UINT32_MAX, ROOM };
 	const struct tree_item two[] = { item_at(257, 1, 0), item_at(257, 12, 256) };
 
-	(void)state;
 	assert_ends_with(0);
 	expect_batch(&key, NULL, 0, EPERM);
 	tree_range_start(range, MOCK_FD, TREE, first, last);
@@ -150,21 +143,4 @@ static void test_errors_end_it_and_a_start_begins_again(void **state)
 	expect_batch(&key, two, 1, 0);
 	tree_range_start(range, MOCK_FD, TREE, first, last);
 	assert_next(1, 0);
-}
-
-#define RANGE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		RANGE_TEST(test_goes_on_after_the_last_item),
-		RANGE_TEST(test_the_next_key_can_be_of_the_next_type),
-		RANGE_TEST(test_ends_at_the_last_key),
-		RANGE_TEST(test_the_next_key_can_be_of_the_next_object),
-		RANGE_TEST(test_an_item_that_comes_again_is_no_progress),
-		RANGE_TEST(test_an_item_that_does_not_fit),
-		RANGE_TEST(test_errors_end_it_and_a_start_begins_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,9 +83,8 @@ static void assert_ends_with(int ret)
 	assert_int_equal(item.objectid, 99);
 }
 
-static void test_empty_tree(void **state)
+TEST_WITH(test_empty_tree, setup, teardown)
 {
-	(void)state;
 	expect_from(100, NULL, 0);
 	assert_ends_with(0);
 	/* the end stays the end, without another call */
@@ -93,12 +92,11 @@ static void test_empty_tree(void **state)
 }
 
 /* Each call goes on behind the last item of the one before. */
-static void test_several_calls(void **state)
+TEST_WITH(test_several_calls, setup, teardown)
 {
 	const struct tree_item first[] = { item_at(100, "a"), item_at(200, "bc") };
 	const struct tree_item second[] = { item_at(201, "") };
 
-	(void)state;
 	expect_from(100, first, 2);
 	expect_from(201, second, 1);
 	expect_from(202, NULL, 0);
@@ -108,24 +106,22 @@ static void test_several_calls(void **state)
 	assert_ends_with(0);
 }
 
-static void test_item_at_the_end_of_the_range_is_the_last(void **state)
+TEST_WITH(test_item_at_the_end_of_the_range_is_the_last, setup, teardown)
 {
 	const struct tree_item items[] = { item_at(1000, "end") };
 
-	(void)state;
 	expect_from(100, items, 1);
 	assert_next(1000, "end");
 	assert_ends_with(0);
 }
 
 /* There is no offset after the largest to go on from. */
-static void test_largest_offset(void **state)
+TEST_WITH(test_largest_offset, setup, teardown)
 {
 	const struct search_key key = { TREE, OBJECTID, TYPE, 0, UINT64_MAX };
 	const struct tree_item items[] = { item_at(UINT64_MAX, "x") };
 	struct tree_item item;
 
-	(void)state;
 	tree_search_free(search);
 	search = NULL;
 	assert_int_equal(tree_search_new(&search, MOCK_FD, TREE, OBJECTID, TYPE, 0, UINT64_MAX), 0);
@@ -134,7 +130,7 @@ static void test_largest_offset(void **state)
 	assert_ends_with(0);
 }
 
-static void test_errors_are_passed_on(void **state)
+TEST_WITH(test_errors_are_passed_on, setup, teardown)
 {
 	static const int errors[] = { EPERM, ENOTTY, ENOENT, EOVERFLOW, EIO };
 	const struct search_key key = key_from(100);
@@ -147,30 +143,28 @@ static void test_errors_are_passed_on(void **state)
 	}
 }
 
-static void test_interrupted_call_is_made_again(void **state)
+TEST_WITH(test_interrupted_call_is_made_again, setup, teardown)
 {
 	const struct search_key key = key_from(100);
 	const struct tree_item items[] = { item_at(1000, "x") };
 
-	(void)state;
 	expect_tree_search(&key, NULL, 0, EINTR);
 	expect_tree_search(&key, items, 1, 0);
 	assert_next(1000, "x");
 }
 
-static void test_error_in_the_second_call(void **state)
+TEST_WITH(test_error_in_the_second_call, setup, teardown)
 {
 	const struct search_key key = key_from(101);
 	const struct tree_item items[] = { item_at(100, "x") };
 
-	(void)state;
 	expect_from(100, items, 1);
 	expect_tree_search(&key, NULL, 0, EIO);
 	assert_next(100, "x");
 	assert_ends_with(-EIO);
 }
 
-static void test_items_that_were_not_asked_for(void **state)
+TEST_WITH(test_items_that_were_not_asked_for, setup, teardown)
 {
 	struct tree_item wrong[] = {
 		item_at(100, ""), item_at(100, ""),  item_at(100, ""),
@@ -191,7 +185,7 @@ static void test_items_that_were_not_asked_for(void **state)
 }
 
 /* An item given again, in the same answer or in the next one, would come for ever. */
-static void test_no_progress(void **state)
+TEST_WITH(test_no_progress, setup, teardown)
 {
 	const struct tree_item twice[] = { item_at(100, "x"), item_at(100, "x") };
 	const struct tree_item backwards[] = { item_at(300, "x"), item_at(200, "x") };
@@ -215,7 +209,7 @@ static void test_no_progress(void **state)
 }
 
 /* The kernel claims more items than it wrote; the rest of the buffer is no item. */
-static void test_more_items_claimed_than_written(void **state)
+TEST_WITH(test_more_items_claimed_than_written, setup, teardown)
 {
 	const struct search_key key = key_from(100);
 	char answer[2 * sizeof(struct btrfs_ioctl_search_header)] = { 0 };
@@ -226,7 +220,6 @@ static void test_more_items_claimed_than_written(void **state)
 		.type = TYPE,
 	};
 
-	(void)state;
 	memcpy(answer, &header, sizeof(header));
 	expect_raw_tree_search(&key, answer, sizeof(answer), UINT32_MAX);
 	assert_next(100, "");
@@ -234,7 +227,7 @@ static void test_more_items_claimed_than_written(void **state)
 }
 
 /* A valid item fills the buffer, so the header of the one that is claimed to follow lies behind. */
-static void test_more_items_claimed_than_fit(void **state)
+TEST_WITH(test_more_items_claimed_than_fit, setup, teardown)
 {
 	const struct search_key key = key_from(100);
 	const struct btrfs_ioctl_search_header header = {
@@ -246,7 +239,6 @@ static void test_more_items_claimed_than_fit(void **state)
 	char *answer = calloc(1, ROOM);
 	struct tree_item item;
 
-	(void)state;
 	assert_non_null(answer);
 	memcpy(answer, &header, sizeof(header));
 	expect_raw_tree_search(&key, answer, ROOM, 2);
@@ -256,7 +248,7 @@ static void test_more_items_claimed_than_fit(void **state)
 	assert_ends_with(-EPROTO);
 }
 
-static void test_item_that_reaches_beyond_the_buffer(void **state)
+TEST_WITH(test_item_that_reaches_beyond_the_buffer, setup, teardown)
 {
 	static const uint32_t lengths[] = {
 		ROOM - sizeof(struct btrfs_ioctl_search_header) + 1,
@@ -281,14 +273,13 @@ static void test_item_that_reaches_beyond_the_buffer(void **state)
 }
 
 /* Items follow each other without padding, so headers lie anywhere. */
-static void test_unaligned_items(void **state)
+TEST_WITH(test_unaligned_items, setup, teardown)
 {
 	const struct tree_item items[] = {
 		item_at(100, "a"),	 item_at(101, "bcd"), item_at(102, ""),
 		item_at(103, "efghijk"), item_at(1000, "l"),
 	};
 
-	(void)state;
 	expect_from(100, items, ARRAY_SIZE(items));
 	for (size_t i = 0; i < ARRAY_SIZE(items); i++)
 		assert_next(items[i].offset, items[i].data);
@@ -296,12 +287,11 @@ static void test_unaligned_items(void **state)
 }
 
 /* The buffer is exactly as large as what may be read, so that a sanitizer sees a byte too much. */
-static void test_parse_every_size(void **state)
+TEST(test_parse_every_size)
 {
 	const struct btrfs_ioctl_search_header header = { .objectid = 1, .len = 5 };
 	const size_t whole = sizeof(header) + header.len;
 
-	(void)state;
 	for (size_t size = 0; size <= whole; size++) {
 		char *buffer = malloc(size + 1);
 		char *exact;
@@ -325,37 +315,11 @@ static void test_parse_every_size(void **state)
 	}
 }
 
-static void test_parse_position_behind_the_end(void **state)
+TEST(test_parse_position_behind_the_end)
 {
 	struct tree_item item;
 	size_t position = 2;
 
-	(void)state;
 	assert_int_equal(tree_search_parse("x", 1, &position, &item), -EPROTO);
 	assert_int_equal(position, 2);
-}
-
-#define SEARCH_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SEARCH_TEST(test_empty_tree),
-		SEARCH_TEST(test_several_calls),
-		SEARCH_TEST(test_item_at_the_end_of_the_range_is_the_last),
-		SEARCH_TEST(test_largest_offset),
-		SEARCH_TEST(test_errors_are_passed_on),
-		SEARCH_TEST(test_interrupted_call_is_made_again),
-		SEARCH_TEST(test_error_in_the_second_call),
-		SEARCH_TEST(test_items_that_were_not_asked_for),
-		SEARCH_TEST(test_no_progress),
-		SEARCH_TEST(test_more_items_claimed_than_written),
-		SEARCH_TEST(test_more_items_claimed_than_fit),
-		SEARCH_TEST(test_item_that_reaches_beyond_the_buffer),
-		SEARCH_TEST(test_unaligned_items),
-		cmocka_unit_test(test_parse_every_size),
-		cmocka_unit_test(test_parse_position_behind_the_end),
-	};
-
-	return cmocka_run_group_tests_name("tree-search", tests, NULL, NULL);
 }

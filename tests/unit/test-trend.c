@@ -21,32 +21,29 @@ static void expect_all(uint64_t deviation, int64_t slope, uint64_t first, uint64
 	assert_int_equal(trend_last_tenth(&trend), last);
 }
 
-static void test_nothing(void **state)
+TEST_WITH(test_nothing, setup, NULL)
 {
-	(void)state;
 	expect_all(0, 0, 0, 0);
 }
 
-static void test_one(void **state)
+TEST_WITH(test_one, setup, NULL)
 {
-	(void)state;
 	trend_record(&trend, 100, 5);
 	expect_all(0, 0, 5, 5);
 }
 
 /* A textbook's: the mean is 5, the sum of the squares 32. */
-static void test_deviation(void **state)
+TEST_WITH(test_deviation, setup, NULL)
 {
 	static const uint64_t times[] = { 2000, 4000, 4000, 4000, 5000, 5000, 7000, 9000 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		trend_record(&trend, 1, times[i]);
 	/* the size is always the same */
 	expect_all(2138, 0, 2000, 9000);
 }
 
-static void test_growing_and_shrinking(void **state)
+TEST_WITH(test_growing_and_shrinking, setup, NULL)
 {
 	(void)state;
 	for (uint64_t i = 1; i <= 100; i++)
@@ -62,11 +59,10 @@ static void test_growing_and_shrinking(void **state)
 }
 
 /* A line through (1, 1), (2, 3), (3, 2), (4, 4): 4/5 of a unit for each step. */
-static void test_slope_of_scattered(void **state)
+TEST_WITH(test_slope_of_scattered, setup, NULL)
 {
 	static const uint64_t times[] = { 100, 300, 200, 400 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(times); i++)
 		trend_record(&trend, i + 1, times[i]);
 	assert_int_equal(trend_slope(&trend, 1), 80);
@@ -74,11 +70,10 @@ static void test_slope_of_scattered(void **state)
 }
 
 /* Large numbers that hardly differ. */
-static void test_far_from_zero(void **state)
+TEST_WITH(test_far_from_zero, setup, NULL)
 {
 	const uint64_t far = UINT64_C(1) << 40;
 
-	(void)state;
 	for (uint64_t i = 0; i < 1000; i++)
 		trend_record(&trend, far + i, far + 2 * i);
 	assert_int_equal(trend_slope(&trend, 1000), 2000);
@@ -86,11 +81,10 @@ static void test_far_from_zero(void **state)
 }
 
 /* However many there are, the tenths are those of all. */
-static void test_more_than_spans(void **state)
+TEST_WITH(test_more_than_spans, setup, NULL)
 {
 	const uint64_t count = 10 * TREND_SPANS;
 
-	(void)state;
 	for (uint64_t i = 0; i < count; i++) {
 		trend_record(&trend, i, i < count / 10 ? 7 : i < count - count / 10 ? 50 : 300);
 		assert_true(trend.span_count <= TREND_SPANS);
@@ -100,9 +94,8 @@ static void test_more_than_spans(void **state)
 	assert_in_range(trend_last_tenth(&trend), 299, 300);
 }
 
-static void test_just_after_merging(void **state)
+TEST_WITH(test_just_after_merging, setup, NULL)
 {
-	(void)state;
 	for (uint64_t i = 0; i <= TREND_SPANS; i++)
 		trend_record(&trend, i, i);
 	assert_int_equal(trend.span_size, 2);
@@ -111,7 +104,7 @@ static void test_just_after_merging(void **state)
 	assert_int_equal(trend_last_tenth(&trend), TREND_SPANS - 204);
 }
 
-static void test_extremes(void **state)
+TEST_WITH(test_extremes, setup, NULL)
 {
 	(void)state;
 	trend_record(&trend, 0, 0);
@@ -173,18 +166,16 @@ static uint64_t contradicting(uint64_t i)
 	return i <= 10 ? 0 : i > 90 ? 100 : 2000 - i * 20;
 }
 
-static void test_clear(void **state)
+TEST_WITH(test_clear, setup, NULL)
 {
-	(void)state;
 	assert_true(is_clear_of(100, growing));
 	assert_true(is_clear_of(100, shrinking));
 	assert_true(is_clear_of(100, growing_with_noise));
 	assert_true(is_clear_of(TREND_CALLS_MIN, growing));
 }
 
-static void test_not_clear(void **state)
+TEST_WITH(test_not_clear, setup, NULL)
 {
-	(void)state;
 	assert_false(is_clear_of(0, growing));
 	assert_false(is_clear_of(2, growing));
 	assert_false(is_clear_of(TREND_CALLS_MIN - 1, growing));
@@ -194,25 +185,4 @@ static void test_not_clear(void **state)
 	assert_false(is_clear_of(100, contradicting));
 	/* as growing_with_noise, but too short to see it */
 	assert_false(is_clear_of(TREND_CALLS_MIN, growing_with_noise));
-}
-
-#define TEST(function) cmocka_unit_test_setup(function, setup)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_nothing),
-		TEST(test_one),
-		TEST(test_deviation),
-		TEST(test_growing_and_shrinking),
-		TEST(test_slope_of_scattered),
-		TEST(test_far_from_zero),
-		TEST(test_more_than_spans),
-		TEST(test_just_after_merging),
-		TEST(test_extremes),
-		TEST(test_clear),
-		TEST(test_not_clear),
-	};
-
-	return cmocka_run_group_tests_name("trend", tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-
 #include "path/trusted-file.h"
 #include "test.h"
 
@@ -13,7 +12,7 @@ uid_t __wrap_geteuid(void)
 	return caller;
 }
 
-static void test_who_can_write(void **state)
+TEST(test_who_can_write)
 {
 	static const struct {
 		uid_t caller, owner;
@@ -39,7 +38,6 @@ static void test_who_can_write(void **state)
 		{ 65534, 0, 0755, true },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct stat status = {
 			.st_uid = cases[i].owner,
@@ -49,13 +47,4 @@ static void test_who_can_write(void **state)
 		caller = cases[i].caller;
 		assert_int_equal(directory_is_trusted(&status), cases[i].is_trusted);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_can_write),
-	};
-
-	return cmocka_run_group_tests_name("trusted-directory", tests, NULL, NULL);
 }

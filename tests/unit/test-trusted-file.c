@@ -67,48 +67,43 @@ static int remove_program(void **state)
 	return rmdir(root);
 }
 
-static void test_ours(void **state)
+TEST_WITH(test_ours, make_program, remove_program)
 {
-	(void)state;
 	assert_int_equal(trusted_program_check(path), 0);
 	/* Whether it can be executed is for the kernel to say. */
 	assert_int_equal(chmod(path, 0), 0);
 	assert_int_equal(trusted_program_check(path), 0);
 }
 
-static void test_others_can_change_it(void **state)
+TEST_WITH(test_others_can_change_it, make_program, remove_program)
 {
 	static const mode_t modes[] = { 0770, 0707, 0722 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(path, modes[i]), 0);
 		assert_int_equal(trusted_program_check(path), -EPERM);
 	}
 }
 
-static void test_others_can_replace_it(void **state)
+TEST_WITH(test_others_can_replace_it, make_program, remove_program)
 {
 	static const mode_t modes[] = { 0770, 0707, 01777 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
 		assert_int_equal(chmod(root, modes[i]), 0);
 		assert_int_equal(trusted_program_check(path), -EPERM);
 	}
 }
 
-static void test_of_another_owner(void **state)
+TEST_WITH(test_of_another_owner, make_program, remove_program)
 {
-	(void)state;
 	if (chown(path, 1, -1) < 0)
 		skip();
 	assert_int_equal(trusted_program_check(path), geteuid() == 1 ? 0 : -EPERM);
 }
 
-static void test_no_regular_file(void **state)
+TEST_WITH(test_no_regular_file, make_program, remove_program)
 {
-	(void)state;
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(trusted_program_check(path), -ENOENT);
 	assert_int_equal(symlink("/bin/sh", path), 0);
@@ -122,11 +117,10 @@ static void test_no_regular_file(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
-static void test_no_directory(void **state)
+TEST_WITH(test_no_directory, make_program, remove_program)
 {
 	char below[112];
 
-	(void)state;
 	snprintf(below, sizeof(below), "%s/missing/program", root);
 	assert_int_equal(trusted_program_check(below), -ENOENT);
 	snprintf(below, sizeof(below), "%s/below", path);
@@ -153,9 +147,8 @@ static void write_text(const char *text)
 	close(fd);
 }
 
-static void test_open(void **state)
+TEST_WITH(test_open, make_program, remove_program)
 {
-	(void)state;
 	write_text("ours");
 	expect_opened("ours");
 	assert_int_equal(chmod(path, 0722), 0);
@@ -167,11 +160,10 @@ static void test_open(void **state)
 }
 
 /* What was checked is what is opened. */
-static void test_directory_is_replaced_meanwhile(void **state)
+TEST_WITH(test_directory_is_replaced_meanwhile, make_program, remove_program)
 {
 	char other[64];
 
-	(void)state;
 	write_text("ours");
 	snprintf(other, sizeof(other), "%s-other", root);
 	replacement = other;
@@ -181,22 +173,4 @@ static void test_directory_is_replaced_meanwhile(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(rmdir(root), 0);
 	assert_int_equal(rename(other, root), 0);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_program, remove_program)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_ours),
-		TEST(test_others_can_change_it),
-		TEST(test_others_can_replace_it),
-		TEST(test_of_another_owner),
-		TEST(test_no_regular_file),
-		TEST(test_no_directory),
-		TEST(test_open),
-		TEST(test_directory_is_replaced_meanwhile),
-	};
-
-	return cmocka_run_group_tests_name("trusted-file", tests, NULL, NULL);
 }

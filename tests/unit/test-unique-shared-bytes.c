@@ -40,13 +40,12 @@ static void assert_bytes(uint64_t expected)
 	assert_int_equal(bytes, expected);
 }
 
-static void test_empty(void **state)
+TEST_WITH(test_empty, setup, teardown)
 {
-	(void)state;
 	assert_bytes(0);
 }
 
-static void test_unions(void **state)
+TEST_WITH(test_unions, setup, teardown)
 {
 	static const struct {
 		struct {
@@ -76,7 +75,7 @@ static void test_unions(void **state)
 	}
 }
 
-static void test_against_a_bitmap(void **state)
+TEST_WITH(test_against_a_bitmap, setup, teardown)
 {
 	static bool held[1 << 16];
 
@@ -101,18 +100,16 @@ static void test_against_a_bitmap(void **state)
 	}
 }
 
-static void test_overflow(void **state)
+TEST_WITH(test_overflow, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(add(UINT64_MAX - 9, 10), -EPROTO);
 	assert_int_equal(add(UINT64_MAX, UINT64_MAX), -EPROTO);
 	assert_int_equal(add(UINT64_MAX - 10, 10), 0);
 	assert_bytes(10);
 }
 
-static void test_largest_sum(void **state)
+TEST_WITH(test_largest_sum, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(add(0, UINT64_MAX), 0);
 	assert_int_equal(add(5, 10), 0);
 	assert_bytes(UINT64_MAX);
@@ -130,11 +127,10 @@ static void *add_many(void *argument)
 	return NULL;
 }
 
-static void test_several_threads(void **state)
+TEST_WITH(test_several_threads, setup, teardown)
 {
 	pthread_t threads[4];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, add_many, (void *)i), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
@@ -144,18 +140,4 @@ static void test_several_threads(void **state)
 		assert_null(failed);
 	}
 	assert_bytes(ARRAY_SIZE(threads) * EXTENTS_PER_THREAD * 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unions, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_against_a_bitmap, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_overflow, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_largest_sum, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_several_threads, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("unique-shared-bytes", tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "test.h"
 #include "text/units.h"
 
-static void test_format_size(void **state)
+TEST(test_format_size)
 {
 	static const struct {
 		uint64_t bytes;
@@ -43,7 +43,6 @@ static void test_format_size(void **state)
 	};
 	char text[UNITS_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_ptr_equal(format_size(text, cases[i].bytes, cases[i].format), text);
 		assert_string_equal(text, cases[i].text);
@@ -51,11 +50,10 @@ static void test_format_size(void **state)
 }
 
 /* Each of them as printf() rounds it, halves and what is too large to be exact included. */
-static void test_format_size_rounds_as_printf(void **state)
+TEST(test_format_size_rounds_as_printf)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 
-	(void)state;
 	for (uint64_t i = 0; i < 64 * 4096; i++) {
 		struct size_format format = { SIZE_IEC, 1 + i % 4 };
 		uint64_t bytes = (i / 64 << i % 64) - i % 3;
@@ -72,7 +70,7 @@ static void test_format_size_rounds_as_printf(void **state)
 	}
 }
 
-static void test_format_time(void **state)
+TEST(test_format_time)
 {
 	static const struct {
 		uint64_t nanoseconds;
@@ -89,12 +87,11 @@ static void test_format_time(void **state)
 	};
 	char text[UNITS_TEXT_SIZE];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(format_time(text, cases[i].nanoseconds), cases[i].text);
 }
 
-static void test_parse_size(void **state)
+TEST(test_parse_size)
 {
 	static const struct {
 		const char *text;
@@ -127,7 +124,6 @@ static void test_parse_size(void **state)
 		{ "18446744073709551615", UINT64_MAX },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t bytes = 99;
 
@@ -136,7 +132,7 @@ static void test_parse_size(void **state)
 	}
 }
 
-static void test_parse_size_errors(void **state)
+TEST(test_parse_size_errors)
 {
 	static const struct {
 		const char *text;
@@ -169,7 +165,6 @@ static void test_parse_size_errors(void **state)
 		{ "99999999999999999999999999", ERANGE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uint64_t bytes = 99;
 
@@ -178,7 +173,7 @@ static void test_parse_size_errors(void **state)
 	}
 }
 
-static void test_parse_range(void **state)
+TEST(test_parse_range)
 {
 	static const struct {
 		const char *text;
@@ -192,7 +187,6 @@ static void test_parse_range(void **state)
 		{ "18446744073709551615:18446744073709551615", { UINT64_MAX, UINT64_MAX } },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct byte_range range;
 
@@ -202,7 +196,7 @@ static void test_parse_range(void **state)
 	}
 }
 
-static void test_parse_range_errors(void **state)
+TEST(test_parse_range_errors)
 {
 	static const struct {
 		const char *text;
@@ -213,7 +207,6 @@ static void test_parse_range_errors(void **state)
 		{ "1:a", EINVAL },  { "1: 2", EINVAL },	 { "16E:1", ERANGE }, { "1:16E", ERANGE },
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct byte_range range = { 98, 99 };
 
@@ -221,19 +214,4 @@ static void test_parse_range_errors(void **state)
 		assert_int_equal(range.offset, 98);
 		assert_int_equal(range.length, 99);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_format_size),
-		cmocka_unit_test(test_format_size_rounds_as_printf),
-		cmocka_unit_test(test_format_time),
-		cmocka_unit_test(test_parse_size),
-		cmocka_unit_test(test_parse_size_errors),
-		cmocka_unit_test(test_parse_range),
-		cmocka_unit_test(test_parse_range_errors),
-	};
-
-	return cmocka_run_group_tests_name("units", tests, NULL, NULL);
 }

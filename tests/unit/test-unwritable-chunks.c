@@ -69,9 +69,8 @@ static int is_writable(uint64_t type, const uint64_t *stripes)
 
 #define WRITABLE(type, ...) is_writable(type, (const uint64_t[]){ __VA_ARGS__, 0 })
 
-static void test_chunk(void **state)
+TEST(test_chunk)
 {
-	(void)state;
 	assert_int_equal(WRITABLE(0, 2), 1);
 	assert_int_equal(WRITABLE(0, 1), 0);
 	assert_int_equal(WRITABLE(0, 5), 0);
@@ -93,13 +92,12 @@ static void test_chunk(void **state)
 	assert_int_equal(WRITABLE(BTRFS_BLOCK_GROUP_RAID1C4, 2, 5, 6, 7), 1);
 }
 
-static void test_broken_chunk(void **state)
+TEST(test_broken_chunk)
 {
 	const uint64_t stripes[] = { 2, 3, 0 };
 	struct tree_item item = make_chunk(MIB(1), RAID1, stripes);
 	uint64_t length = 99;
 
-	(void)state;
 	while (item.size--)
 		assert_int_equal(chunk_is_writable(&item, NULL, 0, &length), -EPROTO);
 	item = make_chunk(UINT64_MAX - MIB(1) + 1, RAID1, stripes);
@@ -169,9 +167,8 @@ static const struct search_key key = { BTRFS_CHUNK_TREE_OBJECTID, BTRFS_FIRST_CH
 				       BTRFS_CHUNK_ITEM_KEY, 0, UINT64_MAX };
 
 /* No tree is read where all devices are writable, or unknown. */
-static void test_nothing_unwritable(void **state)
+TEST_WITH(test_nothing_unwritable, setup, teardown)
 {
-	(void)state;
 	assert_int_equal(find(), 0);
 	unwritable_chunks_free(chunks);
 	put_device("1", "1", "0");
@@ -182,16 +179,15 @@ static void test_nothing_unwritable(void **state)
 }
 
 /* A read-only block device, or a seed before a device was added: all may be writable later. */
-static void test_nothing_writable(void **state)
+TEST_WITH(test_nothing_writable, setup, teardown)
 {
-	(void)state;
 	put_device("1", "0", "0");
 	put_device("2", "0", "1");
 	assert_int_equal(find(), 0);
 	assert_false(unwritable_chunks_contain(chunks, 0));
 }
 
-static void test_ranges(void **state)
+TEST_WITH(test_ranges, setup, teardown)
 {
 	static const uint64_t seed[] = { 1, 0 }, other[] = { 2, 0 };
 	const uint64_t offsets[] = { MIB(1), MIB(2), MIB(3), MIB(8) };
@@ -199,7 +195,6 @@ static void test_ranges(void **state)
 	struct chunk_bytes copies[ARRAY_SIZE(offsets)];
 	const struct search_key rest = { key.tree, key.objectid, key.type, MIB(8) + 1, UINT64_MAX };
 
-	(void)state;
 	put_device("1", "0", "0");
 	put_device("2", "1", "0");
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
@@ -220,9 +215,8 @@ static void test_ranges(void **state)
 	assert_false(unwritable_chunks_contain(chunks, UINT64_MAX));
 }
 
-static void test_errors(void **state)
+TEST_WITH(test_errors, setup, teardown)
 {
-	(void)state;
 	put_device("1", "0", "1");
 	put_device("2", "1", "0");
 	expect_tree_search(&key, NULL, 0, EPERM);
@@ -233,18 +227,4 @@ static void test_errors(void **state)
 	run("rm %s/" FSID_TEXT "/devinfo/1/*", root);
 	assert_null(chunks);
 	assert_int_equal(find(), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chunk),
-		cmocka_unit_test(test_broken_chunk),
-		cmocka_unit_test_setup_teardown(test_nothing_unwritable, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_writable, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ranges, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_errors, setup, teardown),
-	};
-
-	return cmocka_run_group_tests_name("unwritable-chunks", tests, NULL, NULL);
 }

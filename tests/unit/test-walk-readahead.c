@@ -152,12 +152,11 @@ static void walk(struct readahead_directory *directory, int count)
 }
 
 /* There are more subdirectories than the queue has room for. */
-static void test_all_are_read(void **state)
+TEST_WITH(test_all_are_read, setup, teardown)
 {
 	struct walk_readahead *readahead = walk_readahead_new();
 	struct readahead_directory *directory = open_root(readahead, 0, true);
 
-	(void)state;
 	for (unsigned int read = 1; read <= DIRECTORIES; read++) {
 		readahead_directory_advance(directory);
 		wait_for(&directories, read);
@@ -171,12 +170,11 @@ static void test_all_are_read(void **state)
 }
 
 /* Neither for the disk, nor at the end: then only what the threads had begun is read. */
-static void test_the_walk_does_not_wait(void **state)
+TEST_WITH(test_the_walk_does_not_wait, setup, teardown)
 {
 	struct walk_readahead *readahead = walk_readahead_new();
 	struct readahead_directory *directory = open_root(readahead, 0, true);
 
-	(void)state;
 	disk_is_stuck = true;
 	walk(directory, DIRECTORIES + FILES + 10);
 	readahead_directory_free(directory);
@@ -185,12 +183,11 @@ static void test_the_walk_does_not_wait(void **state)
 	assert_true(settled(&directories) <= 16);
 }
 
-static void test_other_devices_are_not_read(void **state)
+TEST_WITH(test_other_devices_are_not_read, setup, teardown)
 {
 	struct walk_readahead *readahead = walk_readahead_new();
 	struct readahead_directory *directory = open_root(readahead, 1, false);
 
-	(void)state;
 	readahead_directory_advance(directory);
 	wait_for(&directories, 100);
 	assert_int_equal(settled(&files), 0);
@@ -211,13 +208,12 @@ static unsigned int read_by_walk(struct walk_readahead *readahead, int count)
 	return before;
 }
 
-static void test_what_is_in_memory_is_tried(void **state)
+TEST_WITH(test_what_is_in_memory_is_tried, setup, teardown)
 {
 	struct walk_readahead *readahead = walk_readahead_new();
 	struct readahead_directory *directory;
 	unsigned int before;
 
-	(void)state;
 	root_fd = open(root, O_RDONLY | O_DIRECTORY);
 	is_in_memory = true;
 	assert_true(read_by_walk(readahead, 1) >= 64);
@@ -242,25 +238,11 @@ static void test_what_is_in_memory_is_tried(void **state)
 	walk_readahead_free(readahead);
 }
 
-static void test_without(void **state)
+TEST(test_without)
 {
-	(void)state;
 	assert_null(readahead_directory_new(NULL, AT_FDCWD, 0, true));
 	readahead_directory_advance(NULL);
 	readahead_directory_free(NULL);
 	walk_readahead_free(NULL);
 	walk_readahead_free(walk_readahead_new());
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_all_are_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_the_walk_does_not_wait, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_devices_are_not_read, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_what_is_in_memory_is_tried, setup, teardown),
-		cmocka_unit_test(test_without),
-	};
-
-	return cmocka_run_group_tests_name("walk-readahead", tests, NULL, NULL);
 }

@@ -59,55 +59,37 @@ static void assert_written(unsigned int calls)
 	assert_int_equal(file.calls, calls);
 }
 
-static void test_one_call(void **state)
+TEST(test_one_call)
 {
-	(void)state;
 	set_file(16, 0);
 	assert_int_equal(write_seven(), 0);
 	assert_written(1);
 }
 
-static void test_short_writes_go_on_with_what_is_left(void **state)
+TEST(test_short_writes_go_on_with_what_is_left)
 {
-	(void)state;
 	set_file(3, 0);
 	assert_int_equal(write_seven(), 0);
 	assert_written(3);
 }
 
-static void test_interrupted_write_is_made_again(void **state)
+TEST(test_interrupted_write_is_made_again)
 {
-	(void)state;
 	set_file(16, EINTR);
 	assert_int_equal(write_seven(), 0);
 	assert_written(2);
 }
 
-static void test_errors_are_passed_on(void **state)
+TEST(test_errors_are_passed_on)
 {
-	(void)state;
 	set_file(16, ENOSPC);
 	assert_int_equal(write_seven(), -ENOSPC);
 	assert_int_equal(file.calls, 1);
 }
 
-static void test_no_progress_is_an_error(void **state)
+TEST(test_no_progress_is_an_error)
 {
-	(void)state;
 	set_file(0, 0);
 	assert_int_equal(write_seven(), -EIO);
 	assert_int_equal(file.calls, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_one_call),
-		cmocka_unit_test(test_short_writes_go_on_with_what_is_left),
-		cmocka_unit_test(test_interrupted_write_is_made_again),
-		cmocka_unit_test(test_errors_are_passed_on),
-		cmocka_unit_test(test_no_progress_is_an_error),
-	};
-
-	return cmocka_run_group_tests_name("write-at", tests, NULL, NULL);
 }

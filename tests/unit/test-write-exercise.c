@@ -70,11 +70,10 @@ static uint64_t bytes_written(void)
 }
 
 /* Every block once, and not more. */
-static void test_once(void **state)
+TEST_WITH(test_once, setup, teardown)
 {
 	struct written written;
 
-	(void)state;
 	assert_int_equal(write_exercise_run(exercise, LONG_ENOUGH, true, &written), 0);
 	assert_int_equal(written.bytes, SIZE);
 	assert_true(written.count >= BLOCKS / 16 && written.count <= BLOCKS);
@@ -83,11 +82,10 @@ static void test_once(void **state)
 }
 
 /* Until the time is over, within the file. */
-static void test_again_and_again(void **state)
+TEST_WITH(test_again_and_again, setup, teardown)
 {
 	struct written written;
 
-	(void)state;
 	assert_int_equal(write_exercise_run(exercise, NANOSECONDS_PER_SECOND / 20, false, &written),
 			 0);
 	assert_true(written.elapsed_ns >= NANOSECONDS_PER_SECOND / 20);
@@ -95,23 +93,21 @@ static void test_again_and_again(void **state)
 	assert_int_equal(lseek(MOCK_FD, 0, SEEK_END), SIZE);
 }
 
-static void test_error(void **state)
+TEST_WITH(test_error, setup, teardown)
 {
 	struct written written = { .count = 99 };
 
-	(void)state;
 	close(MOCK_FD);
 	assert_int_equal(write_exercise_run(exercise, LONG_ENOUGH, true, &written), -EBADF);
 	assert_int_equal(written.count, 99);
 }
 
-static void test_all_stayed(void **state)
+TEST_WITH(test_all_stayed, setup, teardown)
 {
 	const struct byte_range beyond = { 0, 2 * SIZE };
 	struct write_verdict verdict;
 	struct written written;
 
-	(void)state;
 	write_exercise_predict(exercise, beyond);
 	assert_int_equal(write_exercise_run(exercise, LONG_ENOUGH, true, &written), 0);
 	expect_map(BLOCKS);
@@ -124,13 +120,12 @@ static void test_all_stayed(void **state)
 }
 
 /* A write that had one block in what moved is not proved, and likewise not predicted. */
-static void test_one_block_moved(void **state)
+TEST_WITH(test_one_block_moved, setup, teardown)
 {
 	const struct byte_range from_second = { EXERCISE_BLOCK, SIZE - EXERCISE_BLOCK };
 	struct write_verdict verdict;
 	struct written written;
 
-	(void)state;
 	write_exercise_predict(exercise, from_second);
 	assert_int_equal(write_exercise_run(exercise, LONG_ENOUGH, true, &written), 0);
 	expect_map(BLOCKS / 2);
@@ -142,13 +137,12 @@ static void test_one_block_moved(void **state)
 }
 
 /* Of a program of somebody else's only all or nothing is known. */
-static void test_unknown_writes(void **state)
+TEST_WITH(test_unknown_writes, setup, teardown)
 {
 	const struct byte_range whole = { 0, SIZE };
 	const struct written written = { .count = 7 };
 	struct write_verdict verdict;
 
-	(void)state;
 	write_exercise_predict(exercise, whole);
 	expect_map(BLOCKS);
 	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), 0);
@@ -161,13 +155,12 @@ static void test_unknown_writes(void **state)
 }
 
 /* Nothing moved, but the prediction was for a part only: which writes were in it, nobody knows. */
-static void test_unknown_writes_to_a_part(void **state)
+TEST_WITH(test_unknown_writes_to_a_part, setup, teardown)
 {
 	const struct byte_range from_second = { EXERCISE_BLOCK, SIZE - EXERCISE_BLOCK };
 	const struct written written = { .count = 7 };
 	struct write_verdict verdict;
 
-	(void)state;
 	write_exercise_predict(exercise, from_second);
 	expect_map(BLOCKS);
 	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), 0);
@@ -177,12 +170,11 @@ static void test_unknown_writes_to_a_part(void **state)
 }
 
 /* Blocks that are gone have not stayed. */
-static void test_judge_hole_and_error(void **state)
+TEST_WITH(test_judge_hole_and_error, setup, teardown)
 {
 	const struct written written = { 0 };
 	struct write_verdict verdict = { .moved_bytes = 99 };
 
-	(void)state;
 	expect_fiemap(0, SIZE, FIEMAP_FLAG_SYNC, FIEMAP_ROOM, NULL, 0, EIO);
 	assert_int_equal(write_exercise_judge(exercise, &written, &verdict), -EIO);
 	assert_int_equal(verdict.moved_bytes, 99);
@@ -195,7 +187,7 @@ static void test_judge_hole_and_error(void **state)
 	("{\"jobs\":[{\"error\":" error ",\"write\":{\"io_bytes\":" bytes ",\"runtime\":" runtime \
 	 ",\"total_ios\":1}}]}")
 
-static void test_fio(void **state)
+TEST(test_fio)
 {
 	static const char good[] =
 		"fio: a note\n{ \"fio version\" : \"fio-3.33\", \"jobs\" : [ { \"error\" : 0, "
@@ -218,7 +210,6 @@ static void test_fio(void **state)
 	};
 	struct written written = { .count = 99 };
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(fio_parse(bad[i], &written), -EPROTO);
 	assert_int_equal(written.count, 99);
@@ -226,23 +217,4 @@ static void test_fio(void **state)
 	assert_int_equal(written.count, 3);
 	assert_int_equal(written.bytes, 4096);
 	assert_int_equal(written.elapsed_ns, 2500000000);
-}
-
-#define EXERCISE_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		EXERCISE_TEST(test_once),
-		EXERCISE_TEST(test_again_and_again),
-		EXERCISE_TEST(test_error),
-		EXERCISE_TEST(test_all_stayed),
-		EXERCISE_TEST(test_one_block_moved),
-		EXERCISE_TEST(test_unknown_writes),
-		EXERCISE_TEST(test_unknown_writes_to_a_part),
-		EXERCISE_TEST(test_judge_hole_and_error),
-		cmocka_unit_test(test_fio),
-	};
-
-	return cmocka_run_group_tests_name("write-exercise", tests, NULL, NULL);
 }

@@ -15,6 +15,16 @@
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #endif
 
+/* Begins a test, which main.c runs after cmocka's SETUP and before TEARDOWN, or NULL. */
+// clang-format off
+#define TEST_WITH(test, setup, teardown)                                        \
+	static void test(void **state);                                         \
+	__attribute__((used, section("unit_tests"), aligned(sizeof(void *))))   \
+	static const struct CMUnitTest test##_entry = { #test, test, setup, teardown, NULL }; \
+	static void test(void **state __attribute__((unused)))
+// clang-format on
+#define TEST(test) TEST_WITH(test, NULL, NULL)
+
 #define KIB(number) ((uint64_t)(number) << 10)
 #define MIB(number) ((uint64_t)(number) << 20)
 
