@@ -74,15 +74,11 @@ static const struct argp_option option_list[] = {
 
 static error_t parse_only(struct sharing_options *arguments, const char *text)
 {
-	if (strcmp(text, "shared") == 0)
-		arguments->only = EXTENTS_SHARED;
-	else if (strcmp(text, "exclusive") == 0)
-		arguments->only = EXTENTS_EXCLUSIVE;
-	else {
-		error_value("invalid value for --only:", text, " (expected shared or exclusive)");
-		return EINVAL;
-	}
-	return 0;
+	static const char *const words[] = { "shared", "exclusive", NULL };
+	int word = parse_word("--only", text, words);
+
+	arguments->only = EXTENTS_SHARED + word;
+	return word < 0 ? EINVAL : 0;
 }
 
 static bool has_range(const struct sharing_options *arguments)

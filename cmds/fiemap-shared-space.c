@@ -13,7 +13,7 @@
 #include "ui/message.h"
 #include "ui/progress.h"
 
-bool fiemap_shared_wants_space(const struct sharing_options *arguments)
+static bool wants_space(const struct sharing_options *arguments)
 {
 	return arguments->disk || arguments->freed;
 }
@@ -22,7 +22,7 @@ int fiemap_shared_space_prepare(struct sharing_scan *scan)
 {
 	int ret;
 
-	if (!fiemap_shared_wants_space(scan->arguments))
+	if (!wants_space(scan->arguments))
 		return 0;
 	ret = named_set_new(&scan->named, scan->arguments->freed, scan->arguments->disk,
 			    fiemap_shared_argument_count(scan->arguments));

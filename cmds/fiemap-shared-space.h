@@ -6,9 +6,6 @@
 
 /* --disk and --freed: what the files have on disk, and what is freed with them. */
 
-/* Whether one of the options asks for it. */
-bool fiemap_shared_wants_space(const struct sharing_options *arguments);
-
 /* Returns 0 or -ENOMEM; freed with fiemap_shared_space_release(). */
 int fiemap_shared_space_prepare(struct sharing_scan *scan);
 void fiemap_shared_space_release(struct sharing_scan *scan);

@@ -33,25 +33,23 @@
 #define EVENTS_UNTIL_EXIT 4096
 
 static const char *const kind_names[] = {
-	[CAUSE_PROCESS] = "process",
-	[CAUSE_DIRECTORY] = "directory",
-	[CAUSE_FILE] = "file",
+	"process",
+	"directory",
+	"file",
+	NULL,
 };
 
 int cause_kind_parse(const char *text, enum cause_kind *ret_kind)
 {
-	for (enum cause_kind kind = CAUSE_PROCESS; kind <= CAUSE_FILE; kind++)
-		if (strcmp(text, kind_names[kind]) == 0) {
-			*ret_kind = kind;
-			return 0;
-		}
-	error_value("invalid value for --by:", text, " (process, directory or file)");
-	return EINVAL;
+	int word = parse_word("--by", text, kind_names);
+
+	*ret_kind = CAUSE_PROCESS + word;
+	return word < 0 ? EINVAL : 0;
 }
 
 const char *cause_kind_name(enum cause_kind kind)
 {
-	return kind_names[kind];
+	return kind_names[kind - CAUSE_PROCESS];
 }
 
 /* -- what is counted -- */

@@ -12,6 +12,7 @@
 #include "num/saturating.h"
 #include "sys/cleanup.h"
 #include "ui/message.h"
+#include "ui/options.h"
 
 bool findings_are_complete(const struct findings *findings)
 {
@@ -31,17 +32,12 @@ enum nocow_hint findings_hint(const struct findings *findings)
 
 error_t check_parse_expect(struct check_options *options, const char *text)
 {
+	static const char *const words[] = { "always", "directory", NULL };
+	int word = text ? parse_word("--expect-nocow", text, words) : 0;
+
 	options->is_refined = true;
-	if (!text || strcmp(text, "always") == 0)
-		options->expect = EXPECT_ALWAYS;
-	else if (strcmp(text, "directory") == 0)
-		options->expect = EXPECT_DIRECTORY;
-	else {
-		error_value("invalid value for --expect-nocow:", text,
-			    " (expected always or directory)");
-		return EINVAL;
-	}
-	return 0;
+	options->expect = EXPECT_ALWAYS + word;
+	return word < 0 ? EINVAL : 0;
 }
 
 /* Returns whether TEXT is a number up to 100 and a percent sign. */

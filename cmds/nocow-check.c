@@ -90,28 +90,20 @@ static const struct argp_option option_list[] = {
 
 static error_t parse_engine(struct nocow_options *arguments, const char *text)
 {
-	if (strcmp(text, "fio") == 0)
-		arguments->exercise.engine = ENGINE_FIO;
-	else if (strcmp(text, "builtin") == 0)
-		arguments->exercise.engine = ENGINE_BUILTIN;
-	else {
-		error_value("invalid value for --engine:", text, " (expected fio or builtin)");
-		return EINVAL;
-	}
-	return 0;
+	static const char *const words[] = { "fio", "builtin", NULL };
+	int word = parse_word("--engine", text, words);
+
+	arguments->exercise.engine = ENGINE_FIO + word;
+	return word < 0 ? EINVAL : 0;
 }
 
 static error_t parse_scratch(struct nocow_options *arguments, const char *text)
 {
-	if (strcmp(text, "prealloc") == 0)
-		arguments->exercise.scratch = SCRATCH_PREALLOC;
-	else if (strcmp(text, "nocow") == 0)
-		arguments->exercise.scratch = SCRATCH_NOCOW;
-	else {
-		error_value("invalid value for --scratch:", text, " (expected prealloc or nocow)");
-		return EINVAL;
-	}
-	return 0;
+	static const char *const words[] = { "prealloc", "nocow", NULL };
+	int word = parse_word("--scratch", text, words);
+
+	arguments->exercise.scratch = SCRATCH_PREALLOC + word;
+	return word < 0 ? EINVAL : 0;
 }
 
 static error_t parse_scratch_size(struct nocow_options *arguments, const char *text)

@@ -58,15 +58,11 @@ static const struct argp_option option_list[] = {
 
 static error_t parse_check(struct seek_options *arguments, const char *text)
 {
+	static const char *const words[] = { "data", NULL };
+
 	arguments->check = true;
-	if (!text)
-		return 0;
-	if (strcmp(text, "data") != 0) {
-		error_value("invalid value for --check:", text, " (expected data)");
-		return EINVAL;
-	}
-	arguments->check_data = true;
-	return 0;
+	arguments->check_data = text;
+	return text && parse_word("--check", text, words) < 0 ? EINVAL : 0;
 }
 
 static error_t check_seek_options(struct seek_options *arguments)

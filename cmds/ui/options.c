@@ -85,6 +85,25 @@ error_t parse_count(const char *option, const char *text, uint64_t most, uint64_
 	return 0;
 }
 
+int parse_word(const char *option, const char *text, const char *const *words)
+{
+	char subject[64], expected[128] = "";
+	size_t length = 0;
+
+	for (int i = 0; words[i]; i++) {
+		if (strcmp(text, words[i]) == 0)
+			return i;
+		length += snprintf(expected + length, sizeof(expected) - length, "%s%s",
+				   i == 0	? "" :
+				   words[i + 1] ? ", " :
+						  " or ",
+				   words[i]);
+	}
+	snprintf(subject, sizeof(subject), "invalid value for %s:", option);
+	error_value(subject, text, " (expected %s)", expected);
+	return -1;
+}
+
 error_t check_option_rules(const struct option_rule *rules)
 {
 	for (; rules->message; rules++) {

@@ -68,6 +68,9 @@ extern const struct argp_child global_argp_children[];
 /* Parse the number that OPTION takes, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
 error_t parse_count(const char *option, const char *text, uint64_t most, uint64_t *ret_count);
 
+/* The index of the value of OPTION in WORDS, which end with NULL; or -1 after printing an error. */
+int parse_word(const char *option, const char *text, const char *const *words);
+
 /* Options that cannot be combined, or that require others; a table ends with MESSAGE NULL. */
 struct option_rule {
 	/* the command line has such options */
