@@ -40,6 +40,16 @@ teardown_file() {
     validate_documents
 }
 
+# random FILE MIB [SEEK-MIB]: writes what cannot be compressed
+random() {
+    dd if=/dev/urandom of="$1" bs=1M count="$2" seek="${3:-0}" conv=notrunc status=none
+}
+
+# random_kib FILE KIB [SEEK-KIB]
+random_kib() {
+    dd if=/dev/urandom of="$1" bs=1K count="$2" seek="${3:-0}" conv=notrunc status=none
+}
+
 # What a test mounted below its own folder or $MNT
 unmount_places() {
     local place

@@ -9,11 +9,6 @@ load environment.bash
 
 MIB=1048576
 
-# random FILE MIB [SEEK-MIB]
-random() {
-    dd if=/dev/urandom of="$1" bs=1M count="$2" seek="${3:-0}" conv=notrunc status=none
-}
-
 setup_file() {
     mount_btrfs 2G noatime
     put_program_for_nobody

@@ -14,11 +14,6 @@ teardown() {
     settle "$MNT"
 }
 
-# random FILE MIB [SEEK-MIB]
-random() {
-    dd if=/dev/urandom of="$1" bs=1M count="$2" seek="${3:-0}" conv=notrunc status=none
-}
-
 settle() {
     finish_deletions "$1"
     btrfs filesystem sync "$1"

@@ -10,26 +10,21 @@ load environment.bash
 
 MIB=1048576
 
-# random FILE KIB [SEEK-KIB]
-random() {
-    dd if=/dev/urandom of="$1" bs=1K count="$2" seek="${3:-0}" conv=notrunc status=none
-}
-
 # nocow_file FILE KIB
 nocow_file() {
     touch "$1"
     chattr +C "$1"
-    random "$1" "$2"
+    random_kib "$1" "$2"
 }
 
 setup_file() {
     mount_btrfs 2G noatime
     put_program_for_nobody
 
-    random "$MNT/cow" 1024
+    random_kib "$MNT/cow" 1024
     nocow_file "$MNT/nocow" 4096
     fallocate -l 8M "$MNT/prealloc"
-    random "$MNT/prealloc" 1024 1024
+    random_kib "$MNT/prealloc" 1024 1024
     nocow_file "$MNT/cloned" 1024
     touch "$MNT/clone"
     chattr +C "$MNT/clone"
@@ -170,7 +165,7 @@ on_terminal() {
     for file in {1..510}; do
         echo "$file" >"$MNT/many/$file"
     done
-    random "$MNT/many/511" 8
+    random_kib "$MNT/many/511" 8
     nocow_file "$MNT/many/512" 8
     sync -f "$MNT"
     export TERM=xterm
@@ -322,7 +317,7 @@ make_reasons() {
     nocow_file "$MNT/within/later" 1024
     sync -f "$MNT"
     btrfs subvolume snapshot -r "$MNT/within" "$MNT/within-snapshot" >/dev/null
-    random "$MNT/within/later" 896
+    random_kib "$MNT/within/later" 896
     nocow_file "$MNT/within/shared" 1024
     for name in both shared; do
         touch "$MNT/within/$name.clone"
@@ -331,9 +326,9 @@ make_reasons() {
     done
     mkdir "$MNT/within/directory"
     chattr +C "$MNT/within/directory"
-    random "$MNT/within/lost" 4
+    random_kib "$MNT/within/lost" 4
     ln "$MNT/within/lost" "$MNT/within/directory/lost"
-    random "$MNT/within/ordinary" 4
+    random_kib "$MNT/within/ordinary" 4
     sync -f "$MNT"
 }
 
@@ -468,8 +463,8 @@ reasons() {
     make_reasons
     btrfs property set "$MNT/within-snapshot" ro false
     # a new leaf for the items of each, with references of their own
-    random "$MNT/within-snapshot/later" 4
-    random "$MNT/within/later" 4
+    random_kib "$MNT/within-snapshot/later" 4
+    random_kib "$MNT/within/later" 4
     sync -f "$MNT"
     [ "$(reasons "$MNT/within/snapshot")" = generation ]
     [ "$(reasons "$MNT/within-snapshot/snapshot")" = generation ]
@@ -550,7 +545,7 @@ follow_hint() {
     touch "$MNT/within/dirty"
     chattr +C "$MNT/within/dirty"
     sync -f "$MNT"
-    random "$MNT/within/dirty" 64
+    random_kib "$MNT/within/dirty" 64
     [[ $(hint "$MNT/within/dirty") = "delalloc: run nocow-check --sync"* ]]
     # it must fit the reason that FIEMAP gives without privilege, too
     local -A reasons=(["nocow"]=unknown ["cloned"]=shared)
@@ -593,10 +588,10 @@ follow_hint() {
     mount -o loop "$image" "$own"
     btrfs subvolume create "$own/sub" >/dev/null
     nocow_file "$own/sub/file" 1024
-    random "$own/sub/cow" 256
+    random_kib "$own/sub/cow" 256
     sync -f "$own"
     btrfs subvolume snapshot "$own/sub" "$own/snapshot" >/dev/null
-    random "$own/sub/file" 64
+    random_kib "$own/sub/file" 64
     umount "$own"
     for options in rescue=usebackuproot rescue=nologreplay rescue=all; do
         mount -o "loop,ro,$options" "$image" "$own"
@@ -621,7 +616,7 @@ follow_hint() {
 
     btrfs subvolume create "$MNT/hinted" >/dev/null
     cd "$MNT/hinted"
-    random FILE 64
+    random_kib FILE 64
     python3 -c 'import os; os.setxattr("FILE", "user.mark", b"kept")'
     sync -f .
     command=$(advised "$(hint FILE)")
@@ -771,7 +766,7 @@ order() {
     mkdir "$MNT/within"
     nocow_file "$MNT/within/file" 1024
     sync -f "$MNT"
-    random "$MNT/within/file" 3072 1024
+    random_kib "$MNT/within/file" 3072 1024
     sync -f "$MNT"
     touch "$MNT/within/part"
     chattr +C "$MNT/within/part"
@@ -782,7 +777,7 @@ order() {
     run -64 --separate-stderr nocow_check --check "$MNT/within/file"
     [ "$stderr" = "WARNING: NOCOW file: 1.00MiB of it would be copied, and 0.00B have checksums: '$MNT/within/file'" ]
     # the end waits to be written back
-    random "$MNT/within/file" 64 8192
+    random_kib "$MNT/within/file" 64 8192
     run -64 --separate-stderr nocow_check --check "$MNT/within/file"
     [ "$stderr" = "WARNING: NOCOW file: 1.00MiB of it would be copied, and 0.00B have checksums (64.00KiB unknown): '$MNT/within/file'" ]
 }
@@ -802,7 +797,7 @@ order() {
     touch "$MNT/within/dirty"
     chattr +C "$MNT/within/dirty"
     sync -f "$MNT"
-    random "$MNT/within/dirty" 64
+    random_kib "$MNT/within/dirty" 64
     run -0 nocow_check_json -e "$MNT/within/dirty"
     expect_json '[."nocow-check"[0].ranges[0] | .nocow, .reason] | tostring' '[null,"delalloc"]'
     expect_json '."nocow-check"[0].delalloc_bytes' 65536
@@ -872,7 +867,7 @@ blocked_by() {
     # not even as one that is expected to be NOCOW
     btrfs property set "$MNT/snapshot" ro false
     rm "$MNT/snapshot/file"
-    random "$MNT/snapshot/file" 64
+    random_kib "$MNT/snapshot/file" 64
     run -64 nocow_check --check --expect-nocow "$MNT/snapshot/file"
     btrfs property set "$MNT/snapshot" ro true
     run -0 nocow_check --check --expect-nocow "$MNT/snapshot/file"
@@ -926,7 +921,7 @@ bytenr_of() {
     run -64 nocow_check --check --ignore-reason=generation "$mnt/old"
     run -0 nocow_check --check --ignore-reason=read_only "$mnt/old"
     # a file without the attribute has no other reason
-    random "$mnt/cow" 64
+    random_kib "$mnt/cow" 64
     sync -f "$mnt"
     [ "$(reasons "$mnt/cow")" = no_flag ]
     # the kernel agrees
@@ -994,7 +989,7 @@ bytenr_of() {
 
 @test "names of any bytes" {
     mkdir "$MNT/within"
-    random "$MNT/within/"$'new\nline\xff' 4
+    random_kib "$MNT/within/"$'new\nline\xff' 4
     run -0 nocow_check_json -r "$MNT/within"
     expect_json '."nocow-check"[0].path_encoding' escaped
     expect_json '."nocow-check"[0].path' "$MNT/within/new\\x0aline\\xff"

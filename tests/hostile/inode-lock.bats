@@ -6,6 +6,7 @@
 # shellcheck disable=SC2030,SC2031,SC2154
 bats_require_minimum_version 1.5.0
 load ../cli/environment.bash
+load ../cli/background.bash
 load ../cli/inode-lock.bash
 
 # A run waits for 10 seconds for each of the first three files.
@@ -36,7 +37,7 @@ setup() {
 teardown() {
     release_inode_locks
     pkill -KILL -x "${PROGRAM##*/}" || true
-    within nothing_runs
+    within "$LIMIT" nothing_runs
     rm -rf "$TREE"
 }
 
@@ -48,14 +49,6 @@ nothing_runs() {
     ! processes >/dev/null
 }
 
-# within COMMAND...: before too long
-within() {
-    local end=$((SECONDS + LIMIT))
-
-    until "$@"; do
-        ((SECONDS < end)) || fail "not in time: $*"
-        sleep 0.05
-    done
 }
 
 # The number of threads that sleep so
@@ -113,7 +106,7 @@ expect_left() {
     [ "$(processes | wc -l)" -eq "$1" ] || fail "processes:" "$(processes)"
     [ "$(asleep_count)" -eq "${2:-$1}" ]
     release_inode_locks
-    within nothing_runs
+    within "$LIMIT" nothing_runs
 }
 
 # bats test_tags=slow
@@ -203,7 +196,7 @@ expect_left() {
             "$BATS_TEST_TMPDIR/$name.err")" -ge 2 ]
     done
     release_inode_locks
-    within nothing_runs
+    within "$LIMIT" nothing_runs
 }
 
 # bats test_tags=slow
@@ -239,7 +232,7 @@ expect_left() {
     hold_inode_lock "$HELD" "$MNT/fuse"
     start sums --format json fiemap-shared -r "$TREE"
     start seek --format json seek-map -r "$TREE"
-    within are_asleep 2
+    within "$LIMIT" are_asleep 2
     release_inode_locks
     finish_all
     for name in sums seek; do
@@ -247,7 +240,7 @@ expect_left() {
         output=$(<"$BATS_TEST_TMPDIR/$name.out")
         expect_json .total.file_count 9
     done
-    within nothing_runs
+    within "$LIMIT" nothing_runs
 }
 
 # expect_signal SIGNAL TARGET: a run ends by SIGNAL, sent to its process, or to its group if TARGET is group; and so
@@ -262,16 +255,16 @@ expect_signal() {
     # a background job ignores SIGINT
     env --default-signal setsid "$PROGRAM" "${COMMAND[@]}" "$TREE" >"$fifo" 2>/dev/null 3>&- &
     pid=$!
-    within are_asleep "$3"
+    within "$LIMIT" are_asleep "$3"
     if [ "$2" = group ]; then
         kill "-$1" -- "-$pid"
     else
         kill "-$1" "$pid"
     fi
-    within ended "$pid"
+    within "$LIMIT" ended "$pid"
     wait "$pid" || status=$?
     [ "$status" -eq $((128 + $(kill -l "$1"))) ] || fail "$1: status $status"
-    within ended "$reader"
+    within "$LIMIT" ended "$reader"
 }
 
 # bats test_tags=slow
@@ -298,7 +291,7 @@ expect_signal() {
     mkfifo "$BATS_TEST_TMPDIR/lines"
     exec 7<>"$BATS_TEST_TMPDIR/lines"
     timeout "$LIMIT" "$PROGRAM" --format ndjson seek-map -r "$TREE" >"$BATS_TEST_TMPDIR/lines" 2>/dev/null 3>&- 7>&- &
-    within are_asleep 1
+    within "$LIMIT" are_asleep 1
     # The rest is written to a pipe without a reader.
     exec 7>&-
     wait $! || status=$?
@@ -322,10 +315,10 @@ expect_signal() {
     exec 7<>"$BATS_TEST_TMPDIR/fifo"
     "$PROGRAM" seek-map --files0-from - <&7 3>&- 7>&- &
     # Between fork and exec a shell loses signals.
-    within processes >/dev/null
+    within "$LIMIT" processes >/dev/null
     kill -TERM $!
     wait $! || status=$?
     [ "$status" -eq 143 ]
-    within nothing_runs
+    within "$LIMIT" nothing_runs
     exec 7>&-
 }

@@ -70,8 +70,8 @@ signal_run() {
     "$top_builddir/tests/hostile/signal-run" "$@"
 }
 
-# within MILLISECONDS: any fraction of a second below
-within() {
+# below MILLISECONDS: any fraction of a second
+below() {
     printf '0.%03d' $((RANDOM % $1))
 }
 
@@ -97,7 +97,7 @@ at_a_moment() {
     shift 2
     for signal in $signals; do
         mkdir "$DIR/$signal"
-        signal_run --after "$(within "$most")" --signal "$signal" "${@//\{\}/$DIR/$signal}" \
+        signal_run --after "$(below "$most")" --signal "$signal" "${@//\{\}/$DIR/$signal}" \
             >"$BATS_TEST_TMPDIR/$signal" 3>&- &
         runs+=($!)
     done
@@ -150,7 +150,7 @@ at_moments() {
 @test "log-stats: more signals do not cut the removal in two" {
     for _ in {1..6}; do
         # Of those that come during one call, the one with the least number is the first.
-        expect_end "$(signal_run --after "$(within 900)" --signal TERM --signal INT --signal HUP --signal TERM \
+        expect_end "$(signal_run --after "$(below 900)" --signal TERM --signal INT --signal HUP --signal TERM \
             "$FASTPATH" log-stats --files 200000 --every 5000 "$DIR")" TERM -1 -2
         expect_nothing_left
     done
@@ -166,7 +166,7 @@ at_moments() {
     kill -KILL "$pid"
     wait "$pid" || true
     # It ends long before all of them are gone.
-    expect_end "$(signal_run --after "$(within 50)" --signal TERM "$FASTPATH" log-stats -q --files 1 "$DIR")" TERM
+    expect_end "$(signal_run --after "$(below 50)" --signal TERM "$FASTPATH" log-stats -q --files 1 "$DIR")" TERM
     [ -n "$(find "$DIR" -name 'file_*' -print -quit)" ] || fail "the signal waited until everything was gone"
     run -0 "$FASTPATH" log-stats -q --files 1 "$DIR"
     expect_nothing_left

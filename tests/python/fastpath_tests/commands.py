@@ -6,6 +6,7 @@ whatever is due next, which would be the limit. Guests as a whole have one.
 """
 
 import os
+import re
 import subprocess
 
 from .processes import stop
@@ -52,6 +53,19 @@ def bytes_of(*command, input=None, **options):
 
 def failure_of(command, done):
     return f"{' '.join(map(os.fsdecode, command))}: status {done.returncode}"
+
+
+def used_bytes(directory):
+    """Data on this btrfs, counted once."""
+    text = output_of(BTRFS, "filesystem", "df", "--raw", directory)
+    return sum(int(number) for number in re.findall(r"^Data, .*used=(\d+)$", text, re.MULTILINE))
+
+
+def settle(directory):
+    """What was deleted is gone from this btrfs."""
+    btrfs("filesystem", "sync", directory)
+    btrfs("subvolume", "sync", "-s", "1", directory)
+    btrfs("filesystem", "sync", directory)
 
 
 def excerpt(lines, pattern, after):

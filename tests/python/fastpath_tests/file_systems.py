@@ -26,7 +26,6 @@ KINDS = [
         "large nodes, holes, no free space tree, zstd", 65536, holes=True, free_space_tree=False, mount="compress=zstd"
     ),
 ]
-MOST_DISKS = max(kind.disks for kind in KINDS)
 
 
 def add_argument(parser):
