@@ -19,10 +19,9 @@ struct demo_options {
 	bool all;
 };
 
-enum { OPTION_ALL = 256 };
-
 static const struct argp_option option_list[] = {
-	{ "all", OPTION_ALL, NULL, 0, "Show every command, not only three questions", 1 },
+	{ "all", FLAG(struct demo_options, all), NULL, 0,
+	  "Show every command, not only three questions", 1 },
 	{ 0 },
 };
 
@@ -31,9 +30,6 @@ static error_t parse_demo_option(int key, char *text, struct argp_state *state)
 	struct demo_options *arguments = state->input;
 
 	switch (key) {
-	case OPTION_ALL:
-		arguments->all = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		arguments->directory = text;
 		arguments->directory_count++;
@@ -46,7 +42,7 @@ static error_t parse_demo_option(int key, char *text, struct argp_state *state)
 		state->child_inputs[0] = arguments->global;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

@@ -26,44 +26,41 @@ bool fiemap_shared_sorts_by(const struct sharing_options *arguments, const char 
 }
 
 enum {
-	OPTION_WHY = 0x2000,
-	OPTION_TIMING,
-	OPTION_COLD,
+	OPTION_COLD = 0x2000,
 	OPTION_MAP,
 	OPTION_ONLY,
 	OPTION_SYNC,
-	OPTION_DISK,
-	OPTION_FREED,
 	OPTION_SUBVOLUMES,
 	OPTION_DEPTH,
-	OPTION_IGNORE_SNAPSHOTS,
-	OPTION_FRAGMENTS,
 	OPTION_REWRITE,
-	OPTION_GROUPS,
 };
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
 	{ "extents", 'e', NULL, 0, "Print a row for each extent", 1 },
 	{ "owners", 'o', NULL, 0, "Print the other files with the same data (root)", 1 },
-	{ "why", OPTION_WHY, NULL, 0, "Print how the shared check can decide (root)", 1 },
+	{ "why", FLAG(struct sharing_options, why), NULL, 0,
+	  "Print how the shared check can decide (root)", 1 },
 	{ "only", OPTION_ONLY, "shared|exclusive", 0, "Restrict -e, -o and --why to these extents",
 	  1 },
-	{ "timing", OPTION_TIMING, NULL, 0, "Print the time for mapping and the shared check", 1 },
+	{ "timing", FLAG(struct sharing_options, timing), NULL, 0,
+	  "Print the time for mapping and the shared check", 1 },
 	{ "cold", OPTION_COLD, NULL, 0, "Like --timing, and first drop all caches (root)", 1 },
 	{ "map", OPTION_MAP, "HEIGHT", OPTION_ARG_OPTIONAL,
 	  "Draw the file as HEIGHT lines of blocks (1)", 1 },
-	{ "disk", OPTION_DISK, NULL, 0, "Add a column with the size on disk (root)", 1 },
-	{ "fragments", OPTION_FRAGMENTS, NULL, 0,
+	{ "disk", FLAG(struct sharing_options, disk), NULL, 0,
+	  "Add a column with the size on disk (root)", 1 },
+	{ "fragments", FLAG(struct sharing_options, fragments), NULL, 0,
 	  "Add columns: pieces on disk, and wasted bytes (root)", 1 },
 	{ "rewrite", OPTION_REWRITE, NULL, 0,
 	  "Print what copies that replace all files would gain (root)", 1 },
-	{ "freed", OPTION_FREED, NULL, 0, "Print what deleting all files would free (root)", 1 },
+	{ "freed", FLAG(struct sharing_options, freed), NULL, 0,
+	  "Print what deleting all files would free (root)", 1 },
 	{ "subvolumes", OPTION_SUBVOLUMES, NULL, 0,
 	  "Print what was written to each subvolume, and what deleting it frees (root)", 1 },
-	{ "groups", OPTION_GROUPS, NULL, 0,
+	{ "groups", FLAG(struct sharing_options, groups), NULL, 0,
 	  "Print the sets of files that share data with each other (root)", 1 },
-	{ "ignore-snapshots", OPTION_IGNORE_SNAPSHOTS, NULL, 0,
+	{ "ignore-snapshots", FLAG(struct sharing_options, ignore_snapshots), NULL, 0,
 	  "As if read-only snapshots of the files' subvolumes did not exist (root)", 1 },
 	{ "summarize", 's', NULL, 0, "Print only the total, with -o by subvolume", 1 },
 	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
@@ -195,13 +192,8 @@ static error_t parse_sharing_option(int key, char *text, struct argp_state *stat
 	case 'o':
 		arguments->owners = true;
 		return 0;
-	case OPTION_WHY:
-		arguments->why = true;
-		return 0;
 	case OPTION_COLD:
 		arguments->cold = true;
-		/* fall through */
-	case OPTION_TIMING:
 		arguments->timing = true;
 		return 0;
 	case OPTION_MAP:
@@ -210,12 +202,6 @@ static error_t parse_sharing_option(int key, char *text, struct argp_state *stat
 	case 's':
 		arguments->summarize = true;
 		return 0;
-	case OPTION_DISK:
-		arguments->disk = true;
-		return 0;
-	case OPTION_FREED:
-		arguments->freed = true;
-		return 0;
 	case OPTION_SUBVOLUMES:
 		arguments->subvolumes = true;
 		arguments->freed = true;
@@ -223,20 +209,11 @@ static error_t parse_sharing_option(int key, char *text, struct argp_state *stat
 		return 0;
 	case OPTION_DEPTH:
 		return parse_depth(arguments, text);
-	case OPTION_FRAGMENTS:
-		arguments->fragments = true;
-		return 0;
-	case OPTION_GROUPS:
-		arguments->groups = true;
-		return 0;
 	case OPTION_REWRITE:
 		arguments->rewrite = true;
 		arguments->fragments = true;
 		arguments->freed = true;
 		arguments->fiemap_flags = FIEMAP_FLAG_SYNC;
-		return 0;
-	case OPTION_IGNORE_SNAPSHOTS:
-		arguments->ignore_snapshots = true;
 		return 0;
 	case OPTION_ONLY:
 		return parse_only(arguments, text);
@@ -251,7 +228,7 @@ static error_t parse_sharing_option(int key, char *text, struct argp_state *stat
 	case ARGP_KEY_END:
 		return check_sharing_options(arguments);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

@@ -68,14 +68,10 @@ enum {
 	OPTION_FILES,
 	OPTION_EVERY,
 	OPTION_SIZE,
-	OPTION_NOCOW,
 	OPTION_INTERVAL,
-	OPTION_COMMIT_BETWEEN,
-	OPTION_WATCH,
 	OPTION_BY,
 	OPTION_JSON_SAMPLES,
 	OPTION_PLOT,
-	OPTION_CHECK,
 	OPTION_MAX_MS,
 	OPTION_JUDGE,
 	OPTION_WARNING,
@@ -90,19 +86,21 @@ static const struct argp_option option_list[] = {
 	  1 },
 	{ "every", OPTION_EVERY, "N", 0, "Call fsync after every N files (100), or writes (1)", 1 },
 	{ "size", OPTION_SIZE, "SIZE", 0, "Size of a write, or of a renamed file (4K)", 1 },
-	{ "nocow", OPTION_NOCOW, NULL, 0, "Files with data are NOCOW", 1 },
+	{ "nocow", FLAG(struct log_options, plan.nocow), NULL, 0, "Files with data are NOCOW", 1 },
 	{ "interval", OPTION_INTERVAL, "SECONDS", 0,
 	  "Sleep after each fsync; interval of --watch (1)", 1 },
-	{ "commit-between", OPTION_COMMIT_BETWEEN, NULL, 0,
+	{ "commit-between", FLAG(struct log_options, plan.commits_between), NULL, 0,
 	  "Commit the transaction after each fsync", 1 },
-	{ "watch", OPTION_WATCH, NULL, 0, "Only report commits, until interrupted", 1 },
+	{ "watch", FLAG(struct log_options, watch), NULL, 0,
+	  "Only report commits, until interrupted", 1 },
 	{ "by", OPTION_BY, "WHAT", 0,
 	  "With --watch: what causes fsyncs and commits, by process, directory or file", 1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
 	{ "json-samples", OPTION_JSON_SAMPLES, "FILE", 0,
 	  "Also write JSON lines of all fsyncs to new FILE", 2 },
 	{ "plot", OPTION_PLOT, "FILE", 0, "Also draw all fsyncs as SVG to new FILE (gnuplot)", 2 },
-	{ "check", OPTION_CHECK, NULL, 0, "Status 64 if the fsyncs are above --max-ms", 2 },
+	{ "check", FLAG(struct log_options, check), NULL, 0,
+	  "Status 64 if the fsyncs are above --max-ms", 2 },
 	{ "max-ms", OPTION_MAX_MS, "MILLISECONDS", 0, "The limit for --check", 2 },
 	{ "judge", OPTION_JUDGE, "FIGURE", 0, "p99 (default), p95, p90, median, mean or max", 2 },
 	{ "warning", OPTION_WARNING, "RANGE", 0, "With nagios: WARNING outside RANGE, in ms", 2 },
@@ -227,9 +225,6 @@ static error_t parse_log_option(int key, char *text, struct argp_state *state)
 		return parse_workload(text, &arguments->plan.workload);
 	case OPTION_SIZE:
 		return parse_write_size(text, &arguments->plan.size);
-	case OPTION_NOCOW:
-		arguments->plan.nocow = true;
-		return 0;
 	case OPTION_FILES:
 		return parse_count("--files", text, FILES_MAX, &arguments->plan.operations);
 	case OPTION_EVERY:
@@ -237,12 +232,6 @@ static error_t parse_log_option(int key, char *text, struct argp_state *state)
 	case OPTION_INTERVAL:
 		return parse_time("--interval", text, SECONDS_MAX, NANOSECONDS_PER_SECOND,
 				  &arguments->plan.pause_ns);
-	case OPTION_COMMIT_BETWEEN:
-		arguments->plan.commits_between = true;
-		return 0;
-	case OPTION_WATCH:
-		arguments->watch = true;
-		return 0;
 	case OPTION_BY:
 		return cause_kind_parse(text, &arguments->by);
 	case OPTION_JSON_SAMPLES:
@@ -250,9 +239,6 @@ static error_t parse_log_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_PLOT:
 		arguments->plot = text;
-		return 0;
-	case OPTION_CHECK:
-		arguments->check = true;
 		return 0;
 	case OPTION_MAX_MS:
 		return parse_time("--max-ms", text, SECONDS_MAX * UINT64_C(1000),
@@ -274,7 +260,7 @@ static error_t parse_log_option(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		return check_arguments(arguments, state);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

@@ -50,12 +50,9 @@ struct nocow_options {
 };
 
 enum {
-	OPTION_CHECK = 0x2000,
-	OPTION_EXPECT_NOCOW,
+	OPTION_EXPECT_NOCOW = 0x2000,
 	OPTION_MAX_COPIED,
 	OPTION_IGNORE_REASON,
-	OPTION_SYNC,
-	OPTION_SWAP,
 	OPTION_EXERCISE,
 	OPTION_SECONDS,
 	OPTION_ENGINE,
@@ -68,15 +65,18 @@ static const struct argp_option option_list[] = {
 	{ "extents", 'e', NULL, 0, "Print a row for each range of the file", 1 },
 	{ "summary", 's', NULL, 0, "Print only sums, a row for each reason", 1 },
 	{ "summarize", 0, NULL, OPTION_ALIAS, NULL, 1 },
-	{ "check", OPTION_CHECK, NULL, 0, "Status 64 if any NOCOW file would be copied", 1 },
+	{ "check", FLAG(struct nocow_options, check.check), NULL, 0,
+	  "Status 64 if any NOCOW file would be copied", 1 },
 	{ "expect-nocow", OPTION_EXPECT_NOCOW, "always|directory", OPTION_ARG_OPTIONAL,
 	  "With --check, also alarm at files without NOCOW", 1 },
 	{ "max-copied", OPTION_MAX_COPIED, "LIMIT", 0, "With --check, allow this much: 20% or 64M",
 	  1 },
 	{ "ignore-reason", OPTION_IGNORE_REASON, "REASONS", 0,
 	  "With --check, ignore these, comma-separated", 1 },
-	{ "sync", OPTION_SYNC, NULL, 0, "Write back the data of each file first", 1 },
-	{ "swap", OPTION_SWAP, NULL, 0, "Whether swapon takes the file; status 64 if not", 1 },
+	{ "sync", FLAG(struct nocow_options, sync), NULL, 0,
+	  "Write back the data of each file first", 1 },
+	{ "swap", FLAG(struct nocow_options, swap), NULL, 0,
+	  "Whether swapon takes the file; status 64 if not", 1 },
 	{ NULL, 0, NULL, 0, "Proof by random direct writes:", 2 },
 	{ "exercise", OPTION_EXERCISE, "DIR", 0, "Write to an unnamed scratch file in DIR", 2 },
 	{ "scratch", OPTION_SCRATCH, "prealloc|nocow", 0, "The kind of scratch file (prealloc)",
@@ -180,21 +180,12 @@ static error_t parse_nocow_option(int key, char *text, struct argp_state *state)
 	case 's':
 		arguments->summary = true;
 		return 0;
-	case OPTION_CHECK:
-		arguments->check.check = true;
-		return 0;
 	case OPTION_EXPECT_NOCOW:
 		return check_parse_expect(&arguments->check, text);
 	case OPTION_MAX_COPIED:
 		return check_parse_max_copied(&arguments->check, text);
 	case OPTION_IGNORE_REASON:
 		return check_parse_ignored(&arguments->check, text);
-	case OPTION_SYNC:
-		arguments->sync = true;
-		return 0;
-	case OPTION_SWAP:
-		arguments->swap = true;
-		return 0;
 	case OPTION_EXERCISE:
 		arguments->exercise.directory = text;
 		arguments->files.paths_optional = true;
@@ -213,7 +204,7 @@ static error_t parse_nocow_option(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		return check_nocow_options(arguments);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

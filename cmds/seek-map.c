@@ -24,31 +24,31 @@
 /* -- options -- */
 
 enum {
-	OPTION_FIEMAP = 0x2000,
-	OPTION_MAP,
-	OPTION_QEMU,
-	OPTION_TIMING,
+	OPTION_MAP = 0x2000,
 	OPTION_HISTOGRAM,
 	OPTION_COLD,
 	OPTION_REOPEN,
 	OPTION_REPEAT,
-	OPTION_VERDICT,
 	OPTION_CHECK,
 };
 
 static const struct argp_option option_list[] = {
 	{ NULL, 0, NULL, 0, "What to report:", 1 },
-	{ "fiemap", OPTION_FIEMAP, NULL, 0, "Also show the kind of extent, from FIEMAP", 1 },
+	{ "fiemap", FLAG(struct seek_options, fiemap), NULL, 0,
+	  "Also show the kind of extent, from FIEMAP", 1 },
 	{ "map", OPTION_MAP, "HEIGHT", OPTION_ARG_OPTIONAL,
 	  "Draw the file as HEIGHT lines of blocks (1)", 1 },
-	{ "qemu", OPTION_QEMU, NULL, 0, "Print segments as qemu-img map --output=json", 1 },
+	{ "qemu", FLAG(struct seek_options, qemu), NULL, 0,
+	  "Print segments as qemu-img map --output=json", 1 },
 	{ "summarize", 's', NULL, 0, "Print only the sums of each file", 1 },
 	{ "summary", 0, NULL, OPTION_ALIAS, NULL, 1 },
 	{ "check", OPTION_CHECK, "data", OPTION_ARG_OPTIONAL,
 	  "Compare with FIEMAP; data: also read the holes", 1 },
 	{ NULL, 0, NULL, 0, "Cost:", 2 },
-	{ "verdict", OPTION_VERDICT, NULL, 0, "Report whether the kernel is to blame", 2 },
-	{ "timing", OPTION_TIMING, NULL, 0, "Print how long the lseek calls take", 2 },
+	{ "verdict", FLAG(struct seek_options, verdict), NULL, 0,
+	  "Report whether the kernel is to blame", 2 },
+	{ "timing", FLAG(struct seek_options, timing), NULL, 0,
+	  "Print how long the lseek calls take", 2 },
 	{ "histogram", OPTION_HISTOGRAM, NULL, 0, "Like --timing, with a histogram", 2 },
 	{ "cold", OPTION_COLD, NULL, 0, "Like --timing, and first drop all caches (root)", 2 },
 	{ "reopen", OPTION_REOPEN, NULL, 0, "Like --timing, and also reopen for each call", 2 },
@@ -95,23 +95,14 @@ static error_t parse_seek_option(int key, char *text, struct argp_state *state)
 	struct seek_options *arguments = state->input;
 
 	switch (key) {
-	case OPTION_FIEMAP:
-		arguments->fiemap = true;
-		return 0;
 	case OPTION_MAP:
 		arguments->map = 1;
 		return text ? parse_count("--map", text, BLOCK_MAP_HEIGHT_MAX, &arguments->map) : 0;
-	case OPTION_QEMU:
-		arguments->qemu = true;
-		return 0;
 	case 's':
 		arguments->summarize = true;
 		return 0;
 	case OPTION_CHECK:
 		return parse_check(arguments, text);
-	case OPTION_TIMING:
-		arguments->timing = true;
-		return 0;
 	case OPTION_HISTOGRAM:
 		arguments->timing = arguments->histogram = true;
 		return 0;
@@ -124,9 +115,6 @@ static error_t parse_seek_option(int key, char *text, struct argp_state *state)
 	case OPTION_REPEAT:
 		arguments->timing = true;
 		return parse_count("--repeat", text, REPEAT_MAX, &arguments->repeat);
-	case OPTION_VERDICT:
-		arguments->verdict = true;
-		return 0;
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &arguments->files;
 		state->child_inputs[1] = arguments->global;
@@ -134,7 +122,7 @@ static error_t parse_seek_option(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		return check_seek_options(arguments);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

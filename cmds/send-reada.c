@@ -60,13 +60,8 @@ struct send_arguments {
 };
 
 enum {
-	OPTION_ESTIMATE = 0x2000,
-	OPTION_FULL,
-	OPTION_RATE,
-	OPTION_DATA,
+	OPTION_RATE = 0x2000,
 	OPTION_PROTO,
-	OPTION_COMPRESSED,
-	OPTION_COLD,
 	OPTION_PASSES,
 	OPTION_TOP,
 	OPTION_PLOT,
@@ -81,19 +76,21 @@ static const struct argp_option option_list[] = {
 	{ "parent", 'p', "PARENT", 0, "Send only the changes since this snapshot", 1 },
 	{ "clone-src", 'c', "CLONE", 0, "Refer to data in this snapshot; can be repeated", 1 },
 	{ "proto", OPTION_PROTO, "N", 0, "Use protocol N (1); 0 is the newest", 1 },
-	{ "compressed-data", OPTION_COMPRESSED, NULL, 0,
+	{ "compressed-data", FLAG(struct send_arguments, compressed), NULL, 0,
 	  "Send compressed data as on disk (protocol 2)", 1 },
-	{ "data", OPTION_DATA, NULL, 0, "Send the file data, too", 1 },
+	{ "data", FLAG(struct send_arguments, data), NULL, 0, "Send the file data, too", 1 },
 	{ NULL, 0, NULL, 0, "What to report:", 2 },
-	{ "estimate", OPTION_ESTIMATE, NULL, 0, "Print only the size", 2 },
-	{ "full", OPTION_FULL, NULL, 0, "With --estimate -p: also the size of a full stream", 2 },
+	{ "estimate", FLAG(struct send_arguments, estimate), NULL, 0, "Print only the size", 2 },
+	{ "full", FLAG(struct send_arguments, full), NULL, 0,
+	  "With --estimate -p: also the size of a full stream", 2 },
 	{ "rate", OPTION_RATE, "RATE", 0, "With --estimate: the time at RATE, or measure", 2 },
 	{ "top", OPTION_TOP, "N", 0, "Also print the N files with the most bytes", 2 },
 	{ "plot", OPTION_PLOT, "FILE", 0, "Draw the first pass, as a new SVG file", 2 },
 	{ "decode", OPTION_DECODE, "FILE", 0, "Read a stream from FILE (-: stdin) instead", 2 },
 	{ "target", OPTION_TARGET, "DIR", 0, "With --decode: whether DIR has its parent", 2 },
 	{ NULL, 0, NULL, 0, "How to send:", 3 },
-	{ "cold", OPTION_COLD, NULL, 0, "First write back and drop all caches (root)", 3 },
+	{ "cold", FLAG(struct send_arguments, cold), NULL, 0,
+	  "First write back and drop all caches (root)", 3 },
 	{ "passes", OPTION_PASSES, "N", 0, "Send N times; with --cold the first one is cold", 3 },
 	{ "progress", OPTION_PROGRESS, NULL, 0, "Show progress even without a terminal", 3 },
 	{ "no-progress", OPTION_NO_PROGRESS, NULL, 0, "Show no progress, even on a terminal", 3 },
@@ -175,18 +172,6 @@ static error_t parse_send_option(int key, char *text, struct argp_state *state)
 		return add_clone(arguments, text);
 	case OPTION_PROTO:
 		return parse_protocol(arguments, text);
-	case OPTION_COMPRESSED:
-		arguments->compressed = true;
-		return 0;
-	case OPTION_DATA:
-		arguments->data = true;
-		return 0;
-	case OPTION_ESTIMATE:
-		arguments->estimate = true;
-		return 0;
-	case OPTION_FULL:
-		arguments->full = true;
-		return 0;
 	case OPTION_RATE:
 		return parse_rate(arguments, text);
 	case OPTION_TOP:
@@ -199,9 +184,6 @@ static error_t parse_send_option(int key, char *text, struct argp_state *state)
 		return 0;
 	case OPTION_TARGET:
 		arguments->target = text;
-		return 0;
-	case OPTION_COLD:
-		arguments->cold = true;
 		return 0;
 	case OPTION_PASSES:
 		return parse_count("--passes", text, PASSES_MAX, &arguments->passes);
@@ -221,7 +203,7 @@ static error_t parse_send_option(int key, char *text, struct argp_state *state)
 	case ARGP_KEY_END:
 		return check_send_arguments(arguments, state);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

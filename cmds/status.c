@@ -37,13 +37,13 @@ struct status_arguments {
 };
 
 enum {
-	OPTION_CHECK = 0x2000,
-	OPTION_MEASURE,
+	OPTION_MEASURE = 0x2000,
 };
 
 static const struct argp_option option_list[] = {
 	{ "measure", OPTION_MEASURE, "DIR", 0, "Also measure the features in DIR, on btrfs", 1 },
-	{ "check", OPTION_CHECK, NULL, 0, "Exit with status 64 if a feature is absent", 1 },
+	{ "check", FLAG(struct status_arguments, check), NULL, 0,
+	  "Exit with status 64 if a feature is absent", 1 },
 	{ 0 },
 };
 
@@ -52,9 +52,6 @@ static error_t parse_status_option(int key, char *text, struct argp_state *state
 	struct status_arguments *arguments = state->input;
 
 	switch (key) {
-	case OPTION_CHECK:
-		arguments->check = true;
-		return 0;
 	case OPTION_MEASURE:
 		arguments->measure = text;
 		return 0;
@@ -68,7 +65,7 @@ static error_t parse_status_option(int key, char *text, struct argp_state *state
 		state->child_inputs[0] = arguments->global;
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return options_set_flag(key, arguments);
 	}
 }
 

@@ -85,6 +85,17 @@ error_t parse_count(const char *option, const char *text, uint64_t most, uint64_
 	return 0;
 }
 
+/* The keys of argp itself are larger. */
+#define FLAG_KEY_MAX (2 * FLAG_KEY)
+
+error_t options_set_flag(int key, void *arguments)
+{
+	if (key < FLAG_KEY || key >= FLAG_KEY_MAX)
+		return ARGP_ERR_UNKNOWN;
+	*(bool *)((char *)arguments + (key - FLAG_KEY)) = true;
+	return 0;
+}
+
 int parse_word(const char *option, const char *text, const char *const *words)
 {
 	char subject[64], expected[128] = "";

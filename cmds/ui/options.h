@@ -4,6 +4,7 @@
 
 #include <argp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "text/units.h"
@@ -64,6 +65,17 @@ extern const struct argp global_argp;
 
 /* Contains only GLOBAL_ARGP; the command's parser sets its input. */
 extern const struct argp_child global_argp_children[];
+
+/*
+ * The key of a long option without an argument, which sets the bool MEMBER of the command's arguments, a TYPE. The parser
+ * leaves it to options_set_flag().
+ */
+#define FLAG_KEY 0x10000
+#define FLAG(type, member) \
+	(FLAG_KEY + _Generic(((type *)0)->member, bool : (int)offsetof(type, member)))
+
+/* Sets what KEY is a FLAG() for. Returns 0; or ARGP_ERR_UNKNOWN, and has changed nothing. */
+error_t options_set_flag(int key, void *arguments);
 
 /* Parse the number that OPTION takes, from 1 to MOST. Returns 0, or EINVAL after printing an error. */
 error_t parse_count(const char *option, const char *text, uint64_t most, uint64_t *ret_count);
