@@ -2,7 +2,6 @@
 #ifndef FASTPATH_CHECKSUMS_H
 #define FASTPATH_CHECKSUMS_H
 
-
 #include "num/byte-range.h"
 
 struct checksum_search;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "config.h"
 
-
 #include "fs/commit-counters.h"
 #include "fs/filesystem.h"
 #include "fsync/fsync-folder.h"

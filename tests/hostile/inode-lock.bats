@@ -49,8 +49,6 @@ nothing_runs() {
     ! processes >/dev/null
 }
 
-}
-
 # The number of threads that sleep so
 asleep_count() {
     local pid
