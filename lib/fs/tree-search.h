@@ -49,7 +49,7 @@ DEFINE_FREEP(tree_search_free, struct tree_search)
 int tree_search_next(struct tree_search *search, struct tree_item *ret_item);
 
 /*
- * Copy SIZE bytes of the first item of such a search, of which there need not be another.
+ * Copy the first SIZE bytes of the first item of such a search; later items are ignored.
  * Returns 0; or a negative errno: -ENOENT without an item, -EPROTO if it is shorter, or as
  * tree_search_new() and tree_search_next().
  */

@@ -97,7 +97,7 @@ TEST_WITH(test_a_leaf_that_went, setup, teardown)
 	expect_leaf(FIRST_ID + 4, GENERATION);
 	expect_leaf(FIRST_ID + 5, 0);
 	assert_holders(0, GENERATION, 0, 4);
-	/* searched again: the last one's item is still known */
+	/* an earlier key is searched again */
 	expect_leaf(FIRST_ID + 4, GENERATION);
 	expect_leaf(FIRST_ID + 5, 0);
 	assert_holders(0, GENERATION, 0, 4);
