@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "test.h"
 
@@ -10,6 +11,13 @@ extern const struct CMUnitTest __start_unit_tests[], __stop_unit_tests[];
 
 int main(void)
 {
+	const char *reason = reason_to_skip ? reason_to_skip() : NULL;
+
+	if (reason) {
+		printf("1..0 # SKIP %s\n", reason);
+		return 0;
+	}
 	return _cmocka_run_group_tests(program_invocation_short_name, __start_unit_tests,
-				       __stop_unit_tests - __start_unit_tests, NULL, NULL);
+				       __stop_unit_tests - __start_unit_tests, setup_all,
+				       teardown_all);
 }

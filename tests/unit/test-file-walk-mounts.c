@@ -194,18 +194,16 @@ static void check_mounted_on_itself(void)
 	assert_int_equal(umount(in_root("tree/sub")), 0);
 }
 
-static void test_mounts(void **state)
+TEST_WITH(test_mounts, setup, teardown)
 {
-	(void)state;
 	no_openat2 = false;
 	check_mounts(0700);
 	check_mounts(0730);
 	check_mounted_on_itself();
 }
 
-static void test_mounts_without_openat2(void **state)
+TEST_WITH(test_mounts_without_openat2, setup, teardown)
 {
-	(void)state;
 	no_openat2 = true;
 	check_mounts(0700);
 	check_mounts(0730);
@@ -213,7 +211,7 @@ static void test_mounts_without_openat2(void **state)
 }
 
 /* Returns NULL, or why there can be no mounts, as in tests/allowed-skips. */
-static const char *enter_namespace(void)
+const char *reason_to_skip(void)
 {
 	const char *emulator = getenv("EMULATOR");
 
@@ -227,19 +225,4 @@ static const char *enter_namespace(void)
 	    (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && errno != EINVAL))
 		return "root may not mount here";
 	return NULL;
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_mounts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_mounts_without_openat2, setup, teardown),
-	};
-	const char *reason = enter_namespace();
-
-	if (reason) {
-		printf("1..0 # SKIP %s\n", reason);
-		return 0;
-	}
-	return cmocka_run_group_tests_name("file-walk-mounts", tests, NULL, NULL);
 }

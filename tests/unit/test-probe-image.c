@@ -38,7 +38,7 @@ static bool can_make_files_without_a_name(void)
 }
 
 /* Why this cannot be tested here, NULL if it can. */
-static const char *why_not(void)
+const char *reason_to_skip(void)
 {
 	const char *wanted = getenv("MOUNT_TESTS");
 	char *program;
@@ -95,7 +95,7 @@ static struct probe_image *image_of(void **state)
 	return &fixture->image;
 }
 
-static void test_has_no_name(void **state)
+TEST_WITH(test_has_no_name, make_image, free_image)
 {
 	struct fixture *fixture = *state;
 	struct probe_image *image = &fixture->image;
@@ -116,7 +116,7 @@ static void test_has_no_name(void **state)
 	assert_int_equal(errno, ENOENT);
 }
 
-static void test_mount_flags(void **state)
+TEST_WITH(test_mount_flags, make_image, free_image)
 {
 	struct probe_image *image = image_of(state);
 	struct statvfs status;
@@ -142,7 +142,7 @@ static bool is_mounted(const char *device)
 }
 
 /* Each mount is over before the next one, and what was written stays. */
-static void test_mounts_again(void **state)
+TEST_WITH(test_mounts_again, make_image, free_image)
 {
 	struct probe_image *image = image_of(state);
 	char device[PROBE_DEVICE_SIZE + 2];
@@ -163,7 +163,7 @@ static void test_mounts_again(void **state)
 }
 
 /* A descriptor that was forgotten keeps the mount. */
-static void test_in_use(void **state)
+TEST_WITH(test_in_use, make_image, free_image)
 {
 	struct probe_image *image = image_of(state);
 	int fd;
@@ -207,9 +207,8 @@ static void assert_mkfs_fails(const char *command, int expected, const char *ste
 	close(directory_fd);
 }
 
-static void test_mkfs_fails(void **state)
+TEST(test_mkfs_fails)
 {
-	(void)state;
 	assert_mkfs_fails(
 		"echo 'WARNING: old' >&2; echo 'ERROR: no room' >&2; echo more >&2; exit 1", -EIO,
 		"mkfs.btrfs failed", "no room");
@@ -223,31 +222,11 @@ static void test_mkfs_fails(void **state)
 	assert_mkfs_fails(NULL, -ENOPKG, "cannot find mkfs.btrfs", "not installed");
 }
 
-static void test_no_directory(void **state)
+TEST(test_no_directory)
 {
 	struct probe_failure failure = { 0 };
 	struct probe_image image;
 
-	(void)state;
 	assert_int_equal(probe_image_new(-1, &failure, &image), -EBADF);
 	assert_string_equal(failure.step, "cannot create an image");
-}
-
-#define IMAGE_TEST(test) cmocka_unit_test_setup_teardown(test, make_image, free_image)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		IMAGE_TEST(test_has_no_name),	   IMAGE_TEST(test_mount_flags),
-		IMAGE_TEST(test_mounts_again),	   IMAGE_TEST(test_in_use),
-		cmocka_unit_test(test_mkfs_fails), cmocka_unit_test(test_no_directory),
-	};
-
-	const char *reason = why_not();
-
-	if (reason) {
-		printf("1..0 # SKIP %s\n", reason);
-		return 0;
-	}
-	return cmocka_run_group_tests_name("probe-image", tests, NULL, NULL);
 }

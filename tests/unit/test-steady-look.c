@@ -75,7 +75,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout)
 	return polled.has_event;
 }
 
-static int make_sysfs(void **state)
+int setup_all(void **state)
 {
 	char path[64];
 
@@ -86,7 +86,7 @@ static int make_sysfs(void **state)
 	return mkdir(path, 0700);
 }
 
-static int remove_sysfs(void **state)
+int teardown_all(void **state)
 {
 	char command[64];
 
@@ -229,11 +229,10 @@ static void disturb_fiemap(struct relocation_watch *watch, unsigned int count)
 	fiemap_iter_free(iter);
 }
 
-static void test_nothing_changes(void **state)
+TEST_WITH(test_nothing_changes, setup, teardown)
 {
 	struct relocation_watch *watch;
 
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, true);
 	assert_null(begin(LOOK_FOR_REFERENCES));
@@ -245,11 +244,10 @@ static void test_nothing_changes(void **state)
 	assert_end(LOOK_STEADY, "");
 }
 
-static void test_a_tree_changes(void **state)
+TEST_WITH(test_a_tree_changes, setup, teardown)
 {
 	const struct made changed[] = { { 5, 10, 1 }, { 256, 21, 1 } };
 
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, true);
 	begin(LOOK_FOR_REFERENCES);
@@ -257,13 +255,12 @@ static void test_a_tree_changes(void **state)
 	assert_end(LOOK_CHANGED, "");
 }
 
-static void test_without_references_only_the_list_counts(void **state)
+TEST_WITH(test_without_references_only_the_list_counts, setup, teardown)
 {
 	const struct made changed[] = { { 5, 10, 1 }, { 256, 21, 1 } };
 	const struct made more[] = { { 5, 10, 1 }, { 256, 20, 1 }, { 257, 20, 1 } };
 	const struct made deleted[] = { { 5, 10, 1 }, { 256, 20, 0 } };
 
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, false);
 	begin(LOOK_FOR_ADDRESSES);
@@ -275,11 +272,10 @@ static void test_without_references_only_the_list_counts(void **state)
 	assert_end(LOOK_CHANGED, "");
 }
 
-static void test_the_cleaner_works(void **state)
+TEST_WITH(test_the_cleaner_works, setup, teardown)
 {
 	const struct made deleted[] = { { 5, 10, 1 }, { 256, 20, 0 } };
 
-	(void)state;
 	expect_fsid();
 	expect_state(deleted, 2, true);
 	begin(LOOK_FOR_REFERENCES);
@@ -287,12 +283,11 @@ static void test_the_cleaner_works(void **state)
 	assert_end(LOOK_CHANGED, "");
 }
 
-static void test_a_balance_is_watched(void **state)
+TEST_WITH(test_a_balance_is_watched, setup, teardown)
 {
 	const struct made changed[] = { { 5, 10, 1 }, { 256, 21, 1 } };
 	uint8_t fsid[FSID_SIZE];
 
-	(void)state;
 	write_attribute("exclusive_operation", "balance\n");
 	expect_fsid();
 	expect_state(two, 2, true);
@@ -313,11 +308,10 @@ static void test_a_balance_is_watched(void **state)
 	assert_end(LOOK_CHANGED, "balance");
 }
 
-static void test_a_balance_without_lookups(void **state)
+TEST_WITH(test_a_balance_without_lookups, setup, teardown)
 {
 	const struct made changed[] = { { 5, 10, 1 }, { 256, 21, 1 } };
 
-	(void)state;
 	write_attribute("exclusive_operation", "balance\n");
 	expect_fsid();
 	expect_state(two, 2, true);
@@ -329,9 +323,8 @@ static void test_a_balance_without_lookups(void **state)
 	assert_end(LOOK_MOVING, "balance");
 }
 
-static void test_an_operation_begins_meanwhile(void **state)
+TEST_WITH(test_an_operation_begins_meanwhile, setup, teardown)
 {
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, false);
 	begin(LOOK_FOR_EXTENTS);
@@ -341,7 +334,7 @@ static void test_an_operation_begins_meanwhile(void **state)
 	assert_end(LOOK_MOVING, "device remove");
 }
 
-static void test_others_move_nothing(void **state)
+TEST_WITH(test_others_move_nothing, setup, teardown)
 {
 	static const char *const others[] = { "balance paused", "device add", "device replace",
 					      "swap activate" };
@@ -358,9 +351,8 @@ static void test_others_move_nothing(void **state)
 	}
 }
 
-static void test_an_operation_ends_meanwhile(void **state)
+TEST_WITH(test_an_operation_ends_meanwhile, setup, teardown)
 {
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, false);
 	begin(LOOK_FOR_EXTENTS);
@@ -369,9 +361,8 @@ static void test_an_operation_ends_meanwhile(void **state)
 	assert_moved();
 }
 
-static void test_an_operation_ends_during_the_end(void **state)
+TEST_WITH(test_an_operation_ends_during_the_end, setup, teardown)
 {
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, false);
 	begin(LOOK_FOR_EXTENTS);
@@ -382,11 +373,10 @@ static void test_an_operation_ends_during_the_end(void **state)
 }
 
 /* The kernel does not notify a pause. */
-static void test_a_balance_is_paused_meanwhile(void **state)
+TEST_WITH(test_a_balance_is_paused_meanwhile, setup, teardown)
 {
 	static const char *const others[] = { "balance paused", "device add" };
 
-	(void)state;
 	expect_fsid();
 	expect_state(two, 2, false);
 	begin(LOOK_FOR_EXTENTS);
@@ -397,9 +387,8 @@ static void test_a_balance_is_paused_meanwhile(void **state)
 	}
 }
 
-static void test_a_balance_is_resumed_and_paused_again(void **state)
+TEST_WITH(test_a_balance_is_resumed_and_paused_again, setup, teardown)
 {
-	(void)state;
 	write_attribute("exclusive_operation", "balance paused\n");
 	expect_fsid();
 	expect_state(two, 2, false);
@@ -409,9 +398,8 @@ static void test_a_balance_is_resumed_and_paused_again(void **state)
 	assert_moved();
 }
 
-static void test_without_privilege(void **state)
+TEST_WITH(test_without_privilege, setup, teardown)
 {
-	(void)state;
 	expect_fsid();
 	expect_merging(false, EPERM);
 	begin(LOOK_FOR_EXTENTS);
@@ -425,11 +413,10 @@ static void test_without_privilege(void **state)
 	assert_end(LOOK_MOVING, "resize");
 }
 
-static void test_a_kernel_without_the_files(void **state)
+TEST_WITH(test_a_kernel_without_the_files, setup, teardown)
 {
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/" FSID_TEXT "/exclusive_operation", sysfs);
 	assert_int_equal(unlink(path), 0);
 	snprintf(path, sizeof(path), "%s/" FSID_TEXT "/generation", sysfs);
@@ -441,11 +428,10 @@ static void test_a_kernel_without_the_files(void **state)
 	assert_end(LOOK_CHANGED, "");
 }
 
-static void test_a_balance_without_the_generation(void **state)
+TEST_WITH(test_a_balance_without_the_generation, setup, teardown)
 {
 	char path[128];
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/" FSID_TEXT "/generation", sysfs);
 	assert_int_equal(unlink(path), 0);
 	write_attribute("exclusive_operation", "balance\n");
@@ -457,12 +443,11 @@ static void test_a_balance_without_the_generation(void **state)
 	assert_end(LOOK_MOVING, "balance");
 }
 
-static void test_failures(void **state)
+TEST_WITH(test_failures, setup, teardown)
 {
 	struct look_outcome outcome;
 	struct relocation_watch *watch;
 
-	(void)state;
 	assert_int_equal(steady_look_new(&steady, sysfs, LOOK_FOR_REFERENCES), 0);
 	ioctl_mock_expect(&(struct ioctl_call){ .request = BTRFS_IOC_FS_INFO, .error = EIO });
 	assert_int_equal(steady_look_add(steady, MOCK_FD, DEVICE, &watch), -EIO);
@@ -471,12 +456,11 @@ static void test_failures(void **state)
 	assert_int_equal(steady_look_end(steady, &outcome), -EIO);
 }
 
-static void test_failed_begin(void **state)
+TEST_WITH(test_failed_begin, setup, teardown)
 {
 	struct look_outcome outcome;
 	struct relocation_watch *watch;
 
-	(void)state;
 	assert_int_equal(steady_look_new(&steady, sysfs, LOOK_FOR_REFERENCES), 0);
 	expect_fsid();
 	expect_merging(false, EIO);
@@ -486,13 +470,12 @@ static void test_failed_begin(void **state)
 
 /* -- the watch -- */
 
-static void test_the_watch_waits(void **state)
+TEST_WITH(test_the_watch_waits, setup, teardown)
 {
 	struct relocation_watch *watch;
 	struct relocation_mark mark = { 0 };
 	uint8_t fsid[FSID_SIZE];
 
-	(void)state;
 	memset(fsid, 1, sizeof(fsid));
 	assert_int_equal(relocation_watch_new(&watch, sysfs, MOCK_FD, fsid), 0);
 	expect_merging(true, 0);
@@ -527,17 +510,16 @@ static struct relocation_watch *new_watch(void)
 	return watch;
 }
 
-static void test_fiemap_is_always_disturbed(void **state)
+TEST_WITH(test_fiemap_is_always_disturbed, setup, teardown)
 {
 	struct relocation_watch *watch = new_watch();
 
-	(void)state;
 	disturb_fiemap(watch, FAILURES);
 	assert_true(relocation_watch_has_failed(watch));
 	relocation_watch_free(watch);
 }
 
-static void test_a_lookup_is_always_disturbed(void **state)
+TEST_WITH(test_a_lookup_is_always_disturbed, setup, teardown)
 {
 	struct relocation_watch *watch = new_watch();
 	struct backref_query *query;
@@ -545,7 +527,6 @@ static void test_a_lookup_is_always_disturbed(void **state)
 	bool complete;
 	size_t count;
 
-	(void)state;
 	assert_int_equal(backref_query_new(&query), 0);
 	backref_query_watch(query, watch);
 	for (unsigned int i = 0; i <= FAILURES; i++) {
@@ -560,12 +541,11 @@ static void test_a_lookup_is_always_disturbed(void **state)
 	relocation_watch_free(watch);
 }
 
-static void test_failures_between_successes_do_not_count(void **state)
+TEST_WITH(test_failures_between_successes_do_not_count, setup, teardown)
 {
 	struct relocation_watch *watch = new_watch();
 	struct relocation_mark mark;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		mark = (struct relocation_mark){ 0 };
 		expect_merging(false, 0);
@@ -581,21 +561,19 @@ static void test_failures_between_successes_do_not_count(void **state)
 	relocation_watch_free(watch);
 }
 
-static void test_without_a_watch(void **state)
+TEST_WITH(test_without_a_watch, setup, teardown)
 {
 	struct relocation_mark mark = { 0 };
 
-	(void)state;
 	assert_int_equal(relocation_watch_begin(NULL, &mark), 0);
 	assert_true(relocation_watch_holds(NULL, &mark));
 }
 
-static void test_the_next_merge(void **state)
+TEST_WITH(test_the_next_merge, setup, teardown)
 {
 	struct relocation_watch *watch;
 	uint8_t fsid[FSID_SIZE];
 
-	(void)state;
 	memset(fsid, 1, sizeof(fsid));
 	assert_int_equal(relocation_watch_new(&watch, sysfs, MOCK_FD, fsid), 0);
 	expect_merging(false, 0);
@@ -605,8 +583,6 @@ static void test_the_next_merge(void **state)
 	relocation_watch_await_merge(watch);
 	relocation_watch_free(watch);
 }
-
-#define LOOK_TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 /* -- a look at one file -- */
 
@@ -618,11 +594,10 @@ static void begin_at_file(struct file_look *look, const char *operation)
 	assert_int_equal(file_look_was_watched(look), look->watch != NULL);
 }
 
-static void test_file(void **state)
+TEST_WITH(test_file, setup, teardown)
 {
 	CLEANUP(file_look_end) struct file_look look;
 
-	(void)state;
 	begin_at_file(&look, "none\n");
 	assert_null(look.watch);
 	write_attribute("generation", "101\n");
@@ -633,21 +608,19 @@ static void test_file(void **state)
 }
 
 /* What was over before the end sends an event. */
-static void test_file_and_short_balance(void **state)
+TEST_WITH(test_file_and_short_balance, setup, teardown)
 {
 	CLEANUP(file_look_end) struct file_look look;
 
-	(void)state;
 	begin_at_file(&look, "none\n");
 	polled.has_event = true;
 	assert_true(file_look_may_have_moved(&look));
 }
 
-static void test_file_and_balance(void **state)
+TEST_WITH(test_file_and_balance, setup, teardown)
 {
 	CLEANUP(file_look_end) struct file_look look;
 
-	(void)state;
 	begin_at_file(&look, "balance\n");
 	write_attribute("exclusive_operation", "none\n");
 	assert_true(file_look_may_have_moved(&look));
@@ -655,11 +628,10 @@ static void test_file_and_balance(void **state)
 }
 
 /* It can go on, and pause again. */
-static void test_file_and_paused_balance(void **state)
+TEST_WITH(test_file_and_paused_balance, setup, teardown)
 {
 	CLEANUP(file_look_end) struct file_look look;
 
-	(void)state;
 	begin_at_file(&look, "balance paused\n");
 	assert_false(file_look_may_have_moved(&look));
 	write_attribute("generation", "101\n");
@@ -667,47 +639,10 @@ static void test_file_and_paused_balance(void **state)
 	assert_true(file_look_was_watched(&look));
 }
 
-static void test_file_without_filesystem(void **state)
+TEST_WITH(test_file_without_filesystem, setup, teardown)
 {
 	CLEANUP(file_look_end) struct file_look look;
 
-	(void)state;
 	ioctl_mock_expect(&(struct ioctl_call){ .request = BTRFS_IOC_FS_INFO, .error = EIO });
 	assert_int_equal(file_look_begin(&look, sysfs, MOCK_FD), -EIO);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LOOK_TEST(test_nothing_changes),
-		LOOK_TEST(test_a_tree_changes),
-		LOOK_TEST(test_without_references_only_the_list_counts),
-		LOOK_TEST(test_the_cleaner_works),
-		LOOK_TEST(test_a_balance_is_watched),
-		LOOK_TEST(test_a_balance_without_lookups),
-		LOOK_TEST(test_an_operation_begins_meanwhile),
-		LOOK_TEST(test_others_move_nothing),
-		LOOK_TEST(test_an_operation_ends_meanwhile),
-		LOOK_TEST(test_an_operation_ends_during_the_end),
-		LOOK_TEST(test_a_balance_is_paused_meanwhile),
-		LOOK_TEST(test_a_balance_is_resumed_and_paused_again),
-		LOOK_TEST(test_without_privilege),
-		LOOK_TEST(test_a_kernel_without_the_files),
-		LOOK_TEST(test_a_balance_without_the_generation),
-		LOOK_TEST(test_failures),
-		LOOK_TEST(test_failed_begin),
-		LOOK_TEST(test_file),
-		LOOK_TEST(test_file_and_short_balance),
-		LOOK_TEST(test_file_and_balance),
-		LOOK_TEST(test_file_and_paused_balance),
-		LOOK_TEST(test_file_without_filesystem),
-		LOOK_TEST(test_the_watch_waits),
-		LOOK_TEST(test_fiemap_is_always_disturbed),
-		LOOK_TEST(test_a_lookup_is_always_disturbed),
-		LOOK_TEST(test_failures_between_successes_do_not_count),
-		LOOK_TEST(test_without_a_watch),
-		LOOK_TEST(test_the_next_merge),
-	};
-
-	return cmocka_run_group_tests(tests, make_sysfs, remove_sysfs);
 }

@@ -25,6 +25,11 @@
 // clang-format on
 #define TEST(test) TEST_WITH(test, NULL, NULL)
 
+/* A file of tests can define these: why none can run here, or NULL; and what is done before and after all of them. */
+__attribute__((weak)) const char *reason_to_skip(void);
+__attribute__((weak)) int setup_all(void **state);
+__attribute__((weak)) int teardown_all(void **state);
+
 #define KIB(number) ((uint64_t)(number) << 10)
 #define MIB(number) ((uint64_t)(number) << 20)
 
