@@ -440,9 +440,9 @@ static const struct field sample_fields[] = {
 	{ 0 },
 };
 
-static void print_sample(FILE *stream, const struct fsync_sample *sample)
+static void print_sample(struct new_file *samples, const struct fsync_sample *sample)
 {
-	struct output out = { .json = { .stream = stream, .style = JSON_LINES } };
+	struct output out = { .json = { .stream = samples->stream, .style = JSON_LINES } };
 	const struct sample_row row = {
 		.entries = sample->operations,
 		.ns = sample->duration_ns,
@@ -450,14 +450,17 @@ static void print_sample(FILE *stream, const struct fsync_sample *sample)
 	};
 
 	record_object(&out, NULL, sample_fields, &row);
-	fputc('\n', stream);
+	if (fputc('\n', samples->stream) == EOF && !out.json.error)
+		out.json.error = -errno;
+	if (!samples->error)
+		samples->error = out.json.error;
 }
 
 static void keep_sample(struct fsync_run *run, const struct fsync_sample *sample)
 {
 	log_stats_plot_add(&run->plot, sample->kind, sample->operations, sample->duration_ns);
 	if (run->samples.stream)
-		print_sample(run->samples.stream, sample);
+		print_sample(&run->samples, sample);
 }
 
 static void show_exercise(const struct fsync_exercise *exercise)

@@ -19,23 +19,31 @@
 #define RESULT_DEPTH 3
 #define LINE_DEPTH 2
 
+static void write_failed(struct json_writer *json)
+{
+	if (json->stream == stdout)
+		standard_output_failed(errno);
+	else if (!json->error)
+		json->error = -errno;
+}
+
 /* Nothing else writes to the stream meanwhile: locking it for each byte would cost more than the rest. */
 static void put_byte(struct json_writer *json, char byte)
 {
 	if (putc_unlocked(byte, json->stream) == EOF)
-		standard_output_failed(errno);
+		write_failed(json);
 }
 
 static void put(struct json_writer *json, const char *text, size_t size)
 {
 	if (fwrite_unlocked(text, 1, size, json->stream) < size)
-		standard_output_failed(errno);
+		write_failed(json);
 }
 
 static void flush(struct json_writer *json)
 {
 	if (fflush(json->stream))
-		standard_output_failed(errno);
+		write_failed(json);
 }
 
 /* Each value of a container is on a line of its own, and so is the end of the container; in a document. */
@@ -319,14 +327,6 @@ void json_add_answer(struct json_writer *json, const char *key, enum answer answ
 		json_add_null(json, key);
 	else
 		json_add_bool(json, key, answer == ANSWER_YES);
-}
-
-void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value)
-{
-	if (known)
-		json_add_uint(json, key, value);
-	else
-		json_add_null(json, key);
 }
 
 static void add_utf8(struct json_writer *json, const char *key, const char *value)

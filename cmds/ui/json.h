@@ -34,6 +34,8 @@ struct json_writer {
 	enum json_style style;
 	/* of the results that come one by one */
 	const char *results_key;
+	/* of a stream that is not standard output: the first negative errno, 0: none */
+	int error;
 	/* numbers are null, because nothing is known */
 	bool has_no_numbers;
 	unsigned int depth;
@@ -70,8 +72,6 @@ void json_add_int(struct json_writer *json, const char *key, int64_t value);
 void json_add_bool(struct json_writer *json, const char *key, bool value);
 void json_add_null(struct json_writer *json, const char *key);
 void json_add_answer(struct json_writer *json, const char *key, enum answer answer);
-/* null unless KNOWN */
-void json_add_known_uint(struct json_writer *json, const char *key, bool known, uint64_t value);
 /* null if VALUE is NULL; if VALUE is not UTF-8, the result of escape_name() */
 void json_add_string(struct json_writer *json, const char *key, const char *value);
 

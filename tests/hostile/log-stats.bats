@@ -152,6 +152,11 @@ while True:
     [ "$stderr" = "ERROR: cannot write to '$small/samples': No space left on device" ] || fail "$stderr"
     nothing_left "$small"
     [[ $output == *"an fsync after every 1"* ]]
+    # Each error is that of its file.
+    run -1 --separate-stderr sh -c '"$@" >&-' sh "$FASTPATH" log-stats -q --files 2000 --every 1 \
+        --json-samples "$small/samples" "$OTHER"
+    [ "$stderr" = "ERROR: cannot write to '$small/samples': No space left on device
+ERROR: cannot write to standard output: Bad file descriptor" ] || fail "$stderr"
 
     # A name that somebody takes meanwhile stays his.
     start_stopped "$OTHER" --json-samples "$DIR/samples"

@@ -329,14 +329,23 @@ TEST_WITH(test_what_is_not_known, setup, teardown)
 {
 	json_add_name(&json, "path", NULL);
 	json_add_string(&json, "verdict", NULL);
-	json_add_known_uint(&json, "reads", false, 7);
-	json_add_known_uint(&json, "bytes", true, 7);
 	assert_text(HEADER ",\n"
 			   "  \"path\": null,\n"
-			   "  \"verdict\": null,\n"
-			   "  \"reads\": null,\n"
-			   "  \"bytes\": 7\n"
+			   "  \"verdict\": null\n"
 			   "}\n");
+}
+
+TEST(test_each_stream_has_its_own_error)
+{
+	struct json_writer full = { .stream = fopen("/dev/full", "w"), .style = JSON_LINES };
+	int err;
+
+	assert_non_null(full.stream);
+	setbuf(full.stream, NULL);
+	json_add_uint(&full, NULL, 1);
+	assert_int_equal(full.error, -ENOSPC);
+	assert_int_equal(standard_output_flush(&err), 0);
+	fclose(full.stream);
 }
 
 static const char *name_at(struct json_object *array, size_t index)
