@@ -310,7 +310,7 @@ static const struct field pass_fields[] = {
 	{ PASS(caches), FIELD_TEXT, .label.name = "pass" },
 	PASS_FIELDS,
 	{ PASS(commands_per_second), FIELD_NUMBER, .key = "commands_per_second",
-	  .title = "Commands/s", .width = 10, .place = 1,
+	  .title = "Commands/s", .width = 10, .place = 1, .zero_is_unknown = true,
 	  .help = "The rate of commands; null if the time was too short to measure." },
 	{ PASS(in_flight), FIELD_RATIO, .title = "In flight", .place = 2,
 	  .known = PASS(has_device) },

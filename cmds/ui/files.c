@@ -659,7 +659,7 @@ struct walk_sums {
 
 static const struct field walk_fields[] = {
 	{ WALK(file_count), FIELD_NUMBER, .key = "file_count",
-	  .help = "The number of files, or of subvolumes, that were examined." },
+	  .help = "The number of files that were examined." },
 	{ WALK(vanished_count), FIELD_NUMBER, .key = "vanished_count",
 	  .help = "The number of files and directories that disappeared before they were examined." },
 	{ WALK(skipped_mount_count), FIELD_NUMBER, .key = "skipped_mount_count",

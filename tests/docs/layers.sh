@@ -75,7 +75,7 @@ no_ring()
 # declared: commands write no value of their own into JSON and metrics, which fields do (ui/record.h)
 declared()
 {
-	! grep -nE 'json_add_[a-z_]+\([^,]*, "|metrics_add|ui/table\.h' "$top_srcdir"/cmds/*.c |
+	! grep -nE 'json_add_[a-z_]+\([^,]*,( "|$)|metrics_add|ui/table\.h' "$top_srcdir"/cmds/*.c |
 		grep -vE 'json_add_(null|each_name)\('
 }
 
