@@ -598,43 +598,39 @@ void sharing_report_end_file(struct sharing_report *report, int error)
 	files_end_result(report->files, error);
 }
 
-struct freed_row {
-	struct freed_space space;
-	/* NULL: which tree blocks other trees share can only be found out by reading all of them */
-	const char *metadata;
-};
-
-#define FREED(member) offsetof(struct freed_row, member)
+#define FREED(member) offsetof(struct freed_space, member)
 
 static const struct field freed_fields[] = {
-	{ FREED(space.freed_bytes), FIELD_SIZE, .key = "freed_bytes", .metric = &freed_metric,
+	{ FREED(freed_bytes), FIELD_SIZE, .key = "freed_bytes", .metric = &freed_metric,
 	  .help = "The bytes of data extents that become free." },
-	{ FREED(space.freed_raw_bytes), FIELD_SIZE, .key = "freed_raw_bytes",
-	  .known = FREED(space.has_raw_bytes),
+	{ FREED(freed_raw_bytes), FIELD_SIZE, .key = "freed_raw_bytes",
+	  .known = FREED(has_raw_bytes),
 	  .help = "The same on the devices, copies included; null if it is not known." },
-	{ FREED(space.kept_bytes), FIELD_SIZE, .key = "kept_bytes",
+	{ FREED(kept_bytes), FIELD_SIZE, .key = "kept_bytes",
 	  .help = "The bytes of data extents that something else refers to." },
-	{ FREED(space.read_only_bytes), FIELD_SIZE, .key = "read_only_bytes",
+	{ FREED(read_only_bytes), FIELD_SIZE, .key = "read_only_bytes",
 	  .help = "The bytes of data extents on devices that are not writable: deleting them frees nothing." },
-	{ FREED(metadata), FIELD_TEXT, .key = "freed_metadata_bytes",
-	  .help = "Always null: it is not known how much metadata becomes free." },
-	{ FREED(space.incomplete_count), FIELD_NUMBER, .key = "incomplete_extent_count",
+	{ FREED(incomplete_count), FIELD_NUMBER, .key = "incomplete_extent_count",
 	  .help = "The number of data extents that are neither freed nor kept for sure, because they have more references than the kernel lists." },
-	{ FREED(space.uncertain_bytes), FIELD_SIZE, .key = "uncertain_bytes",
+	{ FREED(uncertain_bytes), FIELD_SIZE, .key = "uncertain_bytes",
 	  .help = "The bytes of these: at most so much more is freed, or kept." },
 	{ 0 },
 };
 
 static void add_freed(struct output *out, const struct freed_space *space)
 {
-	struct freed_row row = { .metadata = NULL };
-	bool is_known = space && space->has_freed;
+	struct json_writer *json = &out->json;
 
-	if (is_known)
-		row.space = *space;
-	record_object(out, "freed", freed_fields, is_known ? &row : NULL);
-	if (is_known)
-		record_samples(out, freed_fields, &row);
+	if (!space || !space->has_freed) {
+		json_add_null(json, "freed");
+		return;
+	}
+	json_begin_object(json, "freed");
+	record_members(out, freed_fields, space);
+	/* Which tree blocks other trees share can only be found out by reading all of them. */
+	json_add_null(json, "freed_metadata_bytes");
+	json_end_object(json);
+	record_samples(out, freed_fields, space);
 }
 
 static void say_freed(const struct output *out, const struct sharing *total,

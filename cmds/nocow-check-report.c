@@ -155,7 +155,7 @@ static const struct field total_fields[] = {
 	{ 0 },
 };
 
-/* After the others. */
+/* After the others: programs that draw performance data may number it. */
 static const struct field alarm_fields[] = {
 	{ SUMS(alarm_count), FIELD_NUMBER, .known = SUMS(is_judged), .metric = &alarms_metric },
 	{ 0 },

@@ -28,19 +28,19 @@ static const char *const obstacle_texts[] = {
 struct obstacle_row {
 	const char *name;
 	const char *text;
-	/* 0: the whole file */
+	/* unknown: the whole file */
 	uint64_t bytes;
 	uint64_t first;
-	bool has_first;
+	bool is_part;
 };
 
 #define ROW(member) offsetof(struct obstacle_row, member)
 
 static const struct field obstacle_fields[] = {
-	{ ROW(bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes", .zero_is_unknown = true,
+	{ ROW(bytes), FIELD_SIZE, .key = "bytes", .title = "Bytes", .known = ROW(is_part),
 	  .help = "The bytes with this obstacle; null if it concerns the whole file." },
 	{ ROW(first), FIELD_NUMBER, .key = "first_offset", .title = "First at", .width = 12,
-	  .known = ROW(has_first),
+	  .known = ROW(is_part),
 	  .help = "The offset of the first of them; null if it concerns the whole file." },
 	{ ROW(name), FIELD_TEXT, .key = "obstacle", .help = "The obstacle." },
 	{ ROW(text), FIELD_TEXT, .title = "Why not" },
@@ -84,7 +84,7 @@ int swap_report(const struct swap_findings *findings, const char *path, struct o
 			.text = obstacle_texts[i],
 			.bytes = findings->bytes[i],
 			.first = findings->first[i],
-			.has_first = findings->bytes[i],
+			.is_part = findings->bytes[i],
 		};
 
 		if (findings->has[i])

@@ -260,12 +260,14 @@ int histogram_report(const struct latency *latency, const char *what, struct out
 		{ 0 },
 	};
 	struct rows *rows;
+	uint64_t largest;
 	int ret, ended;
 
 	if (!latency) {
 		json_add_null(&out->json, "histogram");
 		return 0;
 	}
+	largest = largest_count(latency);
 	snprintf(heading, sizeof(heading), "%*s", COUNT_WIDTH, what);
 	ret = rows_new(&rows, out, "histogram", bin_fields, 0);
 	if (ret < 0)
@@ -277,7 +279,7 @@ int histogram_report(const struct latency *latency, const char *what, struct out
 
 		/* A bar shows where there is none. */
 		if (bin.count || (is_between && out->format == FORMAT_TEXT))
-			ret = add_bin(rows, &bin, largest_count(latency));
+			ret = add_bin(rows, &bin, largest);
 	}
 	ended = rows_end(&rows);
 	return ret < 0 ? ret : ended;

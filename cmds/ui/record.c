@@ -215,7 +215,7 @@ static void find_labels(struct metric_label labels[LABELS_MAX + 1], const struct
 {
 	size_t count = 0;
 
-	if (field->label.name)
+	if (field->label.name && !is_text(field))
 		labels[count++] = field->label;
 	for (; fields->type && count < LABELS_MAX; fields++)
 		if (is_text(fields) && fields->label.name)

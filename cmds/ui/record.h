@@ -2,6 +2,7 @@
 #ifndef FASTPATH_RECORD_H
 #define FASTPATH_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,8 +14,7 @@
  * A figure is declared once, as a field of a row (any struct), and printed from this declaration in
  * every format: as a cell of a table, a member of a JSON object, and a sample of OpenMetrics. The
  * functions below print in the format of their output, and do nothing in the others; so do those of
- * ui/json.h with its JSON writer, and metrics_add() with its metrics. A command that calls them all
- * need not know the format.
+ * ui/json.h with its JSON writer. A command that calls them all need not know the format.
  */
 
 enum field_type {
@@ -109,7 +109,7 @@ struct output {
 	struct metrics *metrics;
 };
 
-/* The JSON begins with json_begin_results(). */
+/* Its JSON has not begun. */
 struct output output_of(const struct global_options *global);
 
 /* The same of a command with one result: the JSON has begun, and ends with json_end(). */

@@ -3,6 +3,7 @@
 #define FASTPATH_SEEK_VERDICT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "num/quartiles.h"
 #include "seek/seek-sample.h"
