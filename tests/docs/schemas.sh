@@ -79,6 +79,8 @@ check "a field that the schema does not have is found" \
 	notices seek-map '/^ *"segment_count": {/d' 'the schema lacks segment_count'
 check "a field that is described otherwise is found" \
 	notices seek-map 's/"The number of segments."/"The segments."/' 'segment_count has another description'
+check "a field of another type is found" \
+	notices send-reada '/"reads": {/s/"integer"/"string"/' 'reads has another type'
 check "a missing definition is found" \
 	notices status 's|#/$defs/encoding|#/$defs/coding|' 'there is no definition coding'
 finish
