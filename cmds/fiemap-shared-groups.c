@@ -7,7 +7,7 @@
 #include "fiemap-shared-groups.h"
 #include "sharing/sharing-groups.h"
 #include "sys/cleanup.h"
-#include "text/name-escape.h"
+#include "ui/message.h"
 
 /* JSON has all paths. */
 #define PATHS_SHOWN 3
@@ -55,10 +55,10 @@ static char *paths_shown(const struct sharing_group *group, struct path_text *te
 	if (!stream)
 		return NULL;
 	for (size_t i = 0; i < group->file_count && i < PATHS_SHOWN; i++) {
-		const char *path = path_of(text, group->paths[i]);
-		CLEANUP_FREE char *quoted = path ? quote_name(path) : NULL;
+		CLEANUP_QUOTED_NAME const char *quoted =
+			quoted_name(path_of(text, group->paths[i]));
 
-		fprintf(stream, "%s%s", i ? " " : "", quoted ? quoted : "?");
+		fprintf(stream, "%s%s", i ? " " : "", quoted);
 	}
 	if (group->file_count > PATHS_SHOWN)
 		fprintf(stream, " and %zu more", group->file_count - PATHS_SHOWN);

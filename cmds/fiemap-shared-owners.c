@@ -11,7 +11,6 @@
 #include "num/record-sort.h"
 #include "sharing/owner-names.h"
 #include "sys/cleanup.h"
-#include "text/name-escape.h"
 #include "ui/exit-status.h"
 #include "ui/message.h"
 #include "ui/progress.h"
@@ -119,10 +118,10 @@ static int report_list(struct sharing_scan *scan, const struct extent_owners *ow
 static void complain_of_sort(struct sharing_scan *scan, const struct extent_owners *owners,
 			     const char *path, int ret)
 {
-	CLEANUP_FREE char *quoted = quote_name(path);
+	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 	CLEANUP_FREE char *what = NULL;
 
-	if (!quoted || asprintf(&what, "the extents of %s", quoted) < 0) {
+	if (asprintf(&what, "the extents of %s", quoted) < 0) {
 		what = NULL;
 		fiemap_shared_complain_no_memory(scan);
 		return;

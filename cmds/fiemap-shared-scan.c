@@ -5,7 +5,6 @@
 
 #include "fiemap-shared-scan.h"
 #include "sys/cleanup.h"
-#include "text/name-escape.h"
 #include "ui/exit-status.h"
 #include "ui/message.h"
 
@@ -20,9 +19,9 @@ void fiemap_shared_complain_no_memory(struct sharing_scan *scan)
 void fiemap_shared_complain_of_sort(struct sharing_scan *scan, const char *what,
 				    const char *failed_in, int ret)
 {
-	CLEANUP_FREE char *directory = failed_in ? quote_name(failed_in) : NULL;
+	CLEANUP_QUOTED_NAME const char *directory = quoted_name(failed_in);
 
-	error("cannot sort %s%s%s: %s", what, directory ? " in " : "", directory ? directory : "",
+	error("cannot sort %s%s%s: %s", what, failed_in ? " in " : "", failed_in ? directory : "",
 	      strerror(-ret));
 	scan->files.status = STATUS_ERROR;
 }

@@ -166,12 +166,12 @@ static int report_kernels(const struct module_report *report, struct output *out
 static int say_reasons(const struct module_kernels *kernels, const struct output *out)
 {
 	for (size_t i = 0; i < kernels->count; i++) {
-		CLEANUP_FREE char *release = escape_name(kernels->list[i].release);
+		CLEANUP_FREE char *release = escape_for_terminal(kernels->list[i].release);
 		CLEANUP_FREE char *reason = NULL;
 
 		if (!kernels->list[i].reason)
 			continue;
-		reason = escape_name(kernels->list[i].reason);
+		reason = escape_for_terminal(kernels->list[i].reason);
 		if (!release || !reason)
 			return -ENOMEM;
 		record_say(out, "%s: %s\n", release, reason);
@@ -181,7 +181,7 @@ static int say_reasons(const struct module_kernels *kernels, const struct output
 
 static int say_loaded(const struct loaded_module *loaded, const struct output *out)
 {
-	CLEANUP_FREE char *version = escape_name(loaded->version);
+	CLEANUP_FREE char *version = escape_for_terminal(loaded->version);
 
 	if (!version)
 		return -ENOMEM;

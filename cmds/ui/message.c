@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <langinfo.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,11 +127,26 @@ void warning_path(const char *action, const char *path, int err)
 	print_path(warning, action, path, err);
 }
 
+static bool locale_is_utf8(void)
+{
+	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+char *escape_for_terminal(const char *text)
+{
+	return locale_is_utf8() ? escape_name(text) : escape_name_to_ascii(text);
+}
+
+static char *quote_for_terminal(const char *name)
+{
+	return locale_is_utf8() ? quote_name(name) : quote_name_to_ascii(name);
+}
+
 static const char no_name[] = "?";
 
 const char *quoted_name(const char *name)
 {
-	const char *quoted = name ? quote_name(name) : NULL;
+	const char *quoted = name ? quote_for_terminal(name) : NULL;
 
 	return quoted ? quoted : no_name;
 }

@@ -41,7 +41,13 @@ void error_value(const char *what, const char *value, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * NAME for a message, as quote_name() returns it; "?" if NAME is NULL or memory ran out.
+ * TEXT as escape_name() returns it; or escape_name_to_ascii(), if the locale has another encoding than
+ * UTF-8. Returns a string that the caller frees, or NULL without memory.
+ */
+char *escape_for_terminal(const char *text);
+
+/*
+ * NAME for a message, as quote_name() or quote_name_to_ascii() returns it; "?" if NAME is NULL or memory ran out.
  * Freed with quoted_name_free(), or by CLEANUP_QUOTED_NAME.
  */
 const char *quoted_name(const char *name);

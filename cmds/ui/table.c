@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <langinfo.h>
 #include <libsmartcols.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "sys/cleanup.h"
 #include "text/decimal.h"
 #include "text/name-escape.h"
+#include "ui/message.h"
 #include "ui/progress.h"
 #include "ui/table.h"
 
@@ -58,8 +58,6 @@ struct table {
 	/* there is no room for what can be spared */
 	bool narrow;
 
-	/* the locale's encoding is UTF-8 */
-	bool shows_utf8;
 	/* the first negative errno */
 	int error;
 };
@@ -95,7 +93,6 @@ int table_new(struct table **ret_table, const struct table_column *columns, size
 
 	if (!table)
 		return -ENOMEM;
-	table->shows_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	table->columns = calloc(column_count, sizeof(*table->columns));
 	table->first_rows = scols_new_table();
 	if (!table->columns || !table->first_rows)
@@ -544,7 +541,7 @@ static void odd_cell(struct table *table, const char *text)
 
 	if (table->error)
 		return;
-	escaped = table->shows_utf8 ? escape_name(text) : escape_name_to_ascii(text);
+	escaped = escape_for_terminal(text);
 	if (!escaped)
 		ret = -ENOMEM;
 	else if (table->first_rows)

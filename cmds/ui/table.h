@@ -41,7 +41,7 @@ void table_shorten(struct table *table, const char *name, const char *short_name
  * everything after it.
  */
 void table_begin_row(struct table *table);
-/* The next cell of the row: TEXT, escaped by escape_name(). */
+/* The next cell of the row: TEXT, escaped by escape_for_terminal(). */
 void table_cell(struct table *table, const char *text);
 /* The same for a number. */
 void table_number_cell(struct table *table, uint64_t number);

@@ -187,6 +187,11 @@ char *quote_name(const char *name)
 	return escape(name, "\\'", "'", false);
 }
 
+char *quote_name_to_ascii(const char *name)
+{
+	return escape(name, "\\'", "'", true);
+}
+
 /* What the longest form of a byte takes: \ooo, or a quote that ends, escapes and begins again. */
 #define BYTE_SIZE_MAX 4
 static char *add_escaped(char *out, unsigned char byte)

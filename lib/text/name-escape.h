@@ -27,6 +27,9 @@ char *escape_name_to_ascii(const char *name);
 /* As escape_name(), between single quotes; a single quote within becomes \'. */
 char *quote_name(const char *name);
 
+/* The same for other encodings than UTF-8. */
+char *quote_name_to_ascii(const char *name);
+
 /*
  * NAME as one word of a command that a user can paste into a shell. If it is printable ASCII
  * without a backslash, it is put between single quotes, for any shell. Otherwise it has the form

@@ -16,6 +16,14 @@ static void assert_escaped(const char *name, const char *expected)
 	assert_string_equal(escaped, expected);
 }
 
+TEST(test_quoted_ascii)
+{
+	CLEANUP_FREE char *quoted = quote_name_to_ascii("it's \xc3\x9b\\");
+
+	assert_non_null(quoted);
+	assert_string_equal(quoted, "'it\\'s \\xc3\\x9b\\\\'");
+}
+
 static void assert_quoted(const char *name, const char *expected)
 {
 	CLEANUP_FREE char *quoted = quote_name(name);

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <string.h>
 
 #include "capture.h"
@@ -181,6 +182,7 @@ TEST(test_invalid_options)
 	};
 	char program[] = "program", odd[] = "o\1dd";
 
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		char *argv[] = { program, odd, (char *)cases[i].option, NULL };
 		struct global_options global = { 0 };
