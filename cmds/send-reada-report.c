@@ -171,6 +171,8 @@ static const struct field target_fields[] = {
 	  .help = "Whether it has the parent; null if the stream has none." },
 	{ TARGET(parent_path), FIELD_PATH, .key = "parent_path",
 	  .help = "The path of the parent from the top level; null if there is none." },
+	{ TARGET(is_reachable), FIELD_BOOL, .key = "parent_reachable",
+	  .help = "Whether the parent is below the mount, where btrfs receive looks for it." },
 	{ 0 },
 };
 
@@ -310,7 +312,7 @@ static const struct field pass_fields[] = {
 	{ PASS(caches), FIELD_TEXT, .label.name = "pass" },
 	PASS_FIELDS,
 	{ PASS(commands_per_second), FIELD_NUMBER, .key = "commands_per_second",
-	  .title = "Commands/s", .width = 10, .place = 1, .zero_is_unknown = true,
+	  .title = "Commands/s", .width = 10, .place = 1, .known = PASS(has_command_rate),
 	  .help = "The rate of commands; null if the time was too short to measure." },
 	{ PASS(in_flight), FIELD_RATIO, .title = "In flight", .place = 2,
 	  .known = PASS(has_device) },
@@ -349,6 +351,7 @@ static void compute_rates(struct send_pass *pass, const struct send_report *repo
 	uint64_t elapsed_ns = pass->elapsed_ns;
 
 	pass->subvolume = report->subvolume;
+	pass->has_command_rate = elapsed_ns;
 	pass->commands_per_second = per_second(pass->command_count, elapsed_ns);
 	pass->has_stream_rate = has_stream_rate(report);
 	pass->stream_bytes_per_second = per_second(pass->stream_bytes, elapsed_ns);

@@ -26,6 +26,7 @@ struct send_pass {
 	const char *name;
 	const char *caches;
 	const char *subvolume;
+	bool has_command_rate;
 	uint64_t commands_per_second;
 	bool has_stream_rate;
 	uint64_t stream_bytes_per_second;

@@ -630,7 +630,10 @@ static int run_send(struct send_arguments *arguments)
 	free(report.passes);
 	if (ret < 0 || report.error)
 		return STATUS_ERROR;
-	return send_target_lacks_parent(&report.target) ? STATUS_CHECK_FAILED : STATUS_OK;
+	if (!send_target_lacks_parent(&report.target))
+		return STATUS_OK;
+	arguments->global->finding = "btrfs receive would not find the parent";
+	return STATUS_CHECK_FAILED;
 }
 
 int send_reada_run(int argc, char **argv, struct global_options *global)

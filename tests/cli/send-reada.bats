@@ -452,6 +452,8 @@ SIZE='[0-9.]+[KMGT]?i?B'
     run -64 send_reada_json --decode "$stream" --target "$target"
     expect_json '.["send-reada"] | [.uuid, .parent_uuid, .target.has_parent, .target.parent_path] | tojson' \
         "[\"$uuid\",\"$parent\",false,null]"
+    run -2 send_reada --format nagios --decode "$stream" --target "$target"
+    [[ $output == "SEND-READA CRITICAL - btrfs receive would not find the parent |"* ]] || fail "$output"
 
     # received, with another UUID of its own
     "$BTRFS" -q receive -f "$stream.full" "$target"
@@ -464,6 +466,8 @@ SIZE='[0-9.]+[KMGT]?i?B'
     mount -o subvol=elsewhere "$(findmnt -no SOURCE "$target")" "$target.other"
     run -64 send_reada --decode "$stream" --target "$target.other"
     expect_line "Target: '$target.other' has the parent: 'first', but is mounted without it: btrfs receive would fail"
+    run -64 send_reada_json --decode "$stream" --target "$target.other"
+    expect_json '.["send-reada"].target | [.has_parent, .parent_reachable] | tojson' "[true,false]"
     run ! "$BTRFS" -q receive -f "$stream" "$target.other"
     umount "$target.other"
     # on the file system that sent it
