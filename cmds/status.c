@@ -15,7 +15,6 @@
 #include "probe/feature-status.h"
 #include "sys/cleanup.h"
 #include "sys/interrupts.h"
-#include "text/name-escape.h"
 #include "ui/directory.h"
 #include "ui/files.h"
 #include "ui/front-end.h"
@@ -210,7 +209,7 @@ static void complain_of_measuring(const struct status_report *report, enum featu
 				  const struct probe_failure *failure)
 {
 	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->arguments->measure);
-	CLEANUP_FREE char *said = escape_name(failure->said);
+	CLEANUP_FREE char *said = escape_for_terminal(failure->said);
 
 	error("cannot measure %s in %s: %s%s%s%s", features[id].name, quoted,
 	      failure->step ? failure->step : "", failure->step ? ": " : "",
@@ -518,7 +517,11 @@ static void say_advice(const struct advice *advice, const struct output *out)
 	else if (strcmp(advice->state, "unknown") == 0)
 		record_say(out, "What to do: measure what is unknown with --measure DIR\n");
 	else
-		record_say(out, "Nothing to do: this kernel has all %d features\n", FEATURE_COUNT);
+		record_say(out, "No feature is missing: this kernel has all %d\n", FEATURE_COUNT);
+	/* Those that a release has are in it whatever is done about the features. */
+	if (advice->brought[0] || advice->improved[0])
+		record_say(out,
+			   "The patches fix bugs that lose data (see btrfs-fastpath-kernel(7))\n");
 	say_patches(out, "bring to this kernel", advice->brought);
 	say_patches(out, "make faster", advice->improved);
 }
@@ -551,7 +554,7 @@ static int report_module(const struct status_report *report, struct output *out)
 	module_report_object(out, report->has_module ? &report->module : NULL);
 	if (!report->has_module || !is_module_shown(report))
 		return 0;
-	reason = escape_name(running->reason ? running->reason : "");
+	reason = escape_for_terminal(running->reason ? running->reason : "");
 	if (!reason)
 		return -ENOMEM;
 	record_say(out, "Module: %s%s%s%s\n", module_state_name(running->state),
@@ -724,7 +727,7 @@ static int report_all(const struct status_report *report, struct output *out)
 		.front_end = front_end_is_enabled() ? front_end_path : NULL,
 		.path = report->arguments->path,
 	};
-	CLEANUP_FREE char *release = escape_name(report->kernel.release);
+	CLEANUP_FREE char *release = escape_for_terminal(report->kernel.release);
 	int ret;
 
 	record_say(out, "Kernel: %s\n", release ? release : "?");

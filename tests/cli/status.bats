@@ -175,12 +175,14 @@ expect_advice() {
 
     [ ! -e /sys/fs/btrfs/features/fastpath ] || skip "this kernel lists its features"
     ! grep -qwf <(tail -n +2 "$top_srcdir/kernel/SYMBOLS.tsv" | cut -f 2) /proc/kallsyms || skip "this kernel knows them all"
-    expect_advice 6.18.1 complete "Nothing to do: this kernel has all 5 features"
+    expect_advice 6.18.1 complete "No feature is missing: this kernel has all 5"
     expect_advice 6.5.0 absent "What to do: Linux 6.10 and later have all 5 features"
     expect_json '.status.advice | [.absent[], .mainline, .patches_bring[]] | join(" ")' 'nocow-csum 6.10'
     expect_advice 6.1.0-37-amd64 absent "What to do: Linux 6.10 and later have all 5 features" \
+        "The patches fix bugs that lose data $where" \
         "The patches bring to this kernel: fiemap-leaf,seek-cache,log-dir,nocow-csum $where"
-    expect_advice 7.3.4 complete "Nothing to do: this kernel has all 5 features" \
+    expect_advice 7.3.4 complete "No feature is missing: this kernel has all 5" \
+        "The patches fix bugs that lose data $where" \
         "The patches make faster: fiemap-leaf,seek-cache,log-dir $where"
     expect_advice custom unknown "What to do: measure what is unknown with --measure DIR"
 }
