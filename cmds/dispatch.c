@@ -229,14 +229,10 @@ static int print_metrics(struct metrics *metrics, int status)
 	return status;
 }
 
-/* An error can come before the option for the format. */
-static bool is_plugin(const struct global_options *global, int status, int argc, char **argv)
+static bool is_plugin(const struct global_options *global, int argc, char **argv)
 {
-	if (global->done || !global->plugin || !(global->formats & FORMAT_BIT(FORMAT_NAGIOS)))
-		return false;
-	return global->format == FORMAT_NAGIOS ||
-	       (status == STATUS_ERROR &&
-		options_ask_for_format(argc, argv, global, FORMAT_NAGIOS));
+	return !global->done && global->plugin && global->formats & FORMAT_BIT(FORMAT_NAGIOS) &&
+	       options_ask_for_format(argc, argv, global, FORMAT_NAGIOS);
 }
 
 /* Nobody got the answer of a plugin that could not write it. Returns the exit status. */
@@ -262,6 +258,7 @@ static char *begin_command(struct call *call, const struct command *command)
 						    FORMATS_COMMON | command->more_formats;
 	call->global.prints_sizes = command->prints_sizes;
 	call->global.plugin = command->prints_plugin ? NULL : command->name;
+	call->global.has_all_options = false;
 	call->global.finding = command->only_figures ? "figures without a limit" : NULL;
 	return name;
 }
@@ -269,7 +266,7 @@ static char *begin_command(struct call *call, const struct command *command)
 /* Returns the exit status, unless a thread is stuck: then the process ends here. */
 static int end_command(struct global_options *global, int status, int argc, char **argv)
 {
-	if (is_plugin(global, status, argc, argv))
+	if (is_plugin(global, argc, argv))
 		status = plugin_print(status, global);
 	else if (!global->done)
 		status = print_metrics(global->metrics, status);

@@ -452,6 +452,7 @@ static error_t parse_global_option(int key, char *argument, struct argp_state *s
 		global->error_count = message_error_count();
 		return 0;
 	case ARGP_KEY_END:
+		global->has_all_options = true;
 		message_set_quiet(global->verbosity < 0);
 		/* of an option before the command, too; argp would leak if that failed at the start */
 		return global->done ? 0 : check_format(global);
@@ -490,7 +491,9 @@ bool options_ask_for_format(int argc, char **argv, const struct global_options *
 	static const char option[] = "--format";
 	const char *name = global->format_name;
 
-	for (int i = 1; i < argc; i++) {
+	if (global->has_all_options)
+		return global->format == format;
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		size_t length = strcspn(argv[i], "=");
 
 		if (length < strlen("--fo") || strncmp(argv[i], option, length) != 0)

@@ -36,6 +36,8 @@ struct global_options {
 	/* the argument of the last --format, NULL: none */
 	const char *format_name;
 	enum output_format format;
+	/* the parser came to the end of the command line: what looks like an option there is an argument */
+	bool has_all_options;
 	/* the command's name in the line of FORMAT_NAGIOS, NULL: the command prints this line itself */
 	const char *plugin;
 	/* what this line says: what a check found, or that there is none; NULL: the check passed */

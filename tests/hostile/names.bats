@@ -22,6 +22,39 @@ expect_harmless() {
     [ "$raw" = 0 ] || fail "printed as it is: $(printf '%s' "$output${stderr:-}" | cat -v)"
 }
 
+@test "in another encoding than UTF-8, names are ASCII" {
+    local name=$'\u00db2J'
+
+    printf x >"$MNT/$name"
+    ln -s /nowhere "$MNT/dangling-$name"
+    for command in fiemap-shared seek-map nocow-check; do
+        LC_ALL=C run -1 --separate-stderr "$FASTPATH" "$command" "$MNT/$name" "$MNT/dangling-$name"
+        [[ $output == *'\xc3\x9b2J'* && $stderr == *'\xc3\x9b2J'* ]] || fail "$output$stderr"
+        ! LC_ALL=C grep -qaP '[\x80-\xff]' <<<"$output$stderr" || fail "$output$stderr"
+    done
+    rm "$MNT/$name" "$MNT/dangling-$name"
+}
+
+@test "a file that is called as an option" {
+    mkdir "$MNT/adverse"
+    touch "$MNT/adverse/--format=nagios"
+    ln -s /nowhere "$MNT/adverse/dangling"
+    cd "$MNT/adverse"
+    for command in fiemap-shared seek-map nocow-check; do
+        run -1 --separate-stderr "$FASTPATH" "$command" --format=json -- *
+        jq . <<<"$output" >/dev/null || fail "$output"
+        run -1 --separate-stderr "$FASTPATH" "$command" --format=openmetrics -- *
+        [[ $output == *"# EOF" ]] || fail "$output"
+    done
+    run -1 --separate-stderr "$FASTPATH" send-reada --format=json --decode --format=nagios
+    jq . <<<"$output" >/dev/null || fail "$output"
+    # It is an option where it is one, also of a command line with an error.
+    run -3 --separate-stderr "$FASTPATH" seek-map --format=nagios --unknown -- *
+    run -3 --separate-stderr "$FASTPATH" seek-map --unknown --format=nagios -- *
+    run -1 --separate-stderr "$FASTPATH" seek-map --unknown -- *
+    cd /
+}
+
 # bats test_tags=slow
 @test "options that nobody knows" {
     local command odd option
