@@ -12,7 +12,6 @@
 #include "num/saturating.h"
 #include "sys/cleanup.h"
 #include "ui/json.h"
-#include "ui/message.h"
 #include "ui/progress.h"
 
 static const struct metric files_metric = { "btrfs_fastpath_sharing_files", METRIC_GAUGE, NULL,
@@ -302,7 +301,6 @@ static int begin_sharing_map(struct sharing_report *report, uint64_t size)
 
 int sharing_report_begin_file(struct sharing_report *report, const char *path, uint64_t size)
 {
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(path);
 	const struct sharing_options *arguments = report->arguments;
 	struct output *out = &report->files->out;
 	int ret = begin_sharing_map(report, size);
@@ -310,7 +308,7 @@ int sharing_report_begin_file(struct sharing_report *report, const char *path, u
 	if (ret < 0)
 		return ret;
 	report->path = path;
-	record_say(out, "%sFile: %s\n", report->files->file_count ? "\n" : "", quoted);
+	files_say_path(report->files, path);
 	files_begin_result(report->files, path);
 	if (arguments->extents)
 		ret = rows_new(&report->rows, out, "extents", extent_fields,

@@ -8,7 +8,6 @@
 #include "fs/inode-flags.h"
 #include "nocow-check-report.h"
 #include "ui/exit-status.h"
-#include "ui/message.h"
 
 static const char *const fate_names[] = {
 	[NOCOW_IN_PLACE] = "in place",
@@ -272,11 +271,10 @@ static const struct field state_fields[] = {
 static int begin_ranges(struct nocow_report *report, const struct findings *findings,
 			const struct flag_names *flags)
 {
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(findings->path);
 	struct output *out = &report->files->out;
 	char text[NAMES_TEXT_SIZE];
 
-	record_say(out, "%sFile: %s\n", report->files->file_count ? "\n" : "", quoted);
+	files_say_path(report->files, findings->path);
 	record_say(out, "Flags: %s\n", names_text(text, flags->names));
 	if (findings->block)
 		record_say(out, "Not written: %s\n", block_texts[findings->block]);

@@ -110,14 +110,6 @@ static int begin_segment_map(struct seek_report *report, uint64_t size)
 			       arguments->map);
 }
 
-static void say_file(const struct seek_report *report)
-{
-	CLEANUP_QUOTED_NAME const char *quoted = quoted_name(report->path);
-
-	record_say(&report->files->out, "%sFile: %s\n", report->files->file_count ? "\n" : "",
-		   quoted);
-}
-
 int seek_report_begin_file(struct seek_report *report, const char *path, uint64_t size)
 {
 	const struct seek_options *arguments = report->arguments;
@@ -128,7 +120,7 @@ int seek_report_begin_file(struct seek_report *report, const char *path, uint64_
 		return ret;
 	report->path = path;
 	if (seek_map_wants_details(arguments))
-		say_file(report);
+		files_say_path(report->files, path);
 	files_begin_result(report->files, path);
 	if (arguments->summarize)
 		json_add_null(&out->json, "segments");

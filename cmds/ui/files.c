@@ -620,6 +620,17 @@ void files_begin_result(struct files *files, const char *path)
 	record_members(&files->out, path_fields, &path);
 }
 
+void files_say_path(const struct files *files, const char *path)
+{
+	CLEANUP_QUOTED_NAME const char *quoted = NULL;
+
+	/* A path can have megabytes. */
+	if (files->out.format != FORMAT_TEXT)
+		return;
+	quoted = quoted_name(path);
+	record_say(&files->out, "%sFile: %s\n", files->file_count ? "\n" : "", quoted);
+}
+
 void files_end_result(struct files *files, int error)
 {
 	if (error < 0)

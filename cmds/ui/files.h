@@ -126,6 +126,9 @@ int files_begin(struct files *files, const char *key);
 /* Begins the object of the file PATH in JSON. */
 void files_begin_result(struct files *files, const char *path);
 
+/* Begins the details of the file PATH in text. */
+void files_say_path(const struct files *files, const char *path);
+
 /* Ends the object of a file in JSON, which is marked as incomplete for the negative errno ERROR. */
 void files_end_result(struct files *files, int error);
 
