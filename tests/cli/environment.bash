@@ -161,6 +161,11 @@ skip_if_it_needs_proc() {
     ! is_sanitized || skip "sanitizers need /proc"
 }
 
+# traced STRACE-ARGUMENT...: LeakSanitizer traces, too, and there can be only one.
+traced() {
+    ASAN_OPTIONS=detect_leaks=0 strace -f "$@"
+}
+
 # without_proc COMMAND...: where it was not mounted
 without_proc() {
     unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"

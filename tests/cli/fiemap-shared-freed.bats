@@ -575,7 +575,7 @@ rows() {
 calls() {
     local trace=$BATS_TEST_TMPDIR/trace
 
-    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared "$@" >/dev/null
+    traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared "$@" >/dev/null
     grep -c LOGICAL_INO "$trace" || true
 }
 
@@ -675,7 +675,7 @@ volume_of_small_files() {
     settle "$MNT"
     for options in -r -rs "-rs --freed" "-rs --disk" "-r --disk --sort disk" "-rs --owners" "-rs --fragments" "-rs --groups"; do
         # shellcheck disable=SC2086 # words
-        strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared $options "$MNT/set" >/dev/null
+        traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared $options "$MNT/set" >/dev/null
         count=$(grep -c 'FIEMAP' "$trace")
         [ "$count" -le 2 ] || fail "$options: $count"
     done
@@ -683,7 +683,7 @@ volume_of_small_files() {
     touch "$MNT/set/mounted"
     mount --bind "$MNT/set/0" "$MNT/set/mounted"
     mount --bind "$MNT/set/1" "$MNT/set/2"
-    strace -f -e trace=open,openat,openat2 -o "$trace" "$FASTPATH" --format json fiemap-shared -rs --owners "$MNT/set" \
+    traced -e trace=open,openat,openat2 -o "$trace" "$FASTPATH" --format json fiemap-shared -rs --owners "$MNT/set" \
         >"$BATS_TEST_TMPDIR/set.json"
     umount "$MNT/set/mounted" "$MNT/set/2"
     rm "$MNT/set/mounted"

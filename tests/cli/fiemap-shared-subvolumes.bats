@@ -214,9 +214,9 @@ for number in range(20):
     subprocess.run(["btrfs", "-q", "subvolume", "snapshot", "-r", f"{sys.argv[1]}/v", f"{sys.argv[1]}/s{number:02}"], check=True)
 END
     sync -f "$MNT"
-    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/s00" >/dev/null
+    traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/s00" >/dev/null
     one=$(grep -c TREE_SEARCH "$trace")
-    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s* >/dev/null
+    traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s* >/dev/null
     all=$(grep -c TREE_SEARCH "$trace")
     run -1 grep FIEMAP "$trace"
     # a few for each snapshot, where reading it would take dozens
@@ -225,22 +225,22 @@ END
     # what nothing else has is not looked up extent by extent; nor where others have a part of it
     echo >"$MNT/v/0"
     sync -f "$MNT"
-    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/v" "$MNT"/s* >"$BATS_TEST_TMPDIR/rows"
+    traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/v" "$MNT"/s* >"$BATS_TEST_TMPDIR/rows"
     grep -qx "Kept: 0.00B .*" "$BATS_TEST_TMPDIR/rows" || fail "$(<"$BATS_TEST_TMPDIR/rows")"
     for set in "$MNT/v $MNT/s*" "$MNT/s*" "$MNT/s0*" "$MNT/s1*" "$MNT/s?[369]"; do
         # shellcheck disable=SC2086 # words
-        strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes $set >/dev/null
+        traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes $set >/dev/null
         all=$(grep -c LOGICAL_INO "$trace" || :)
         [ "$all" -lt 20 ] || fail "$set: $all lookups"
     done
 
     # Ctrl-C while they are read
-    run -130 strace -f -e trace=ioctl -e inject=ioctl:signal=SIGINT:when=40 -o "$trace" "$FASTPATH" --format json fiemap-shared \
+    run -130 traced -e trace=ioctl -e inject=ioctl:signal=SIGINT:when=40 -o "$trace" "$FASTPATH" --format json fiemap-shared \
         --subvolumes "$MNT"/s*
     expect_json '[.total.interrupted, .total.freed, .total.arguments[0].written_bytes] | tojson' '[true,null,null]'
     # one is deleted meanwhile: its tree cannot be searched any more
-    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s0[0-3] >/dev/null
-    run -1 strace -f -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$(($(grep -c 'ioctl(' "$trace") / 2))+" -o "$trace" \
+    traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s0[0-3] >/dev/null
+    run -1 traced -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$(($(grep -c 'ioctl(' "$trace") / 2))+" -o "$trace" \
         "$FASTPATH" fiemap-shared --subvolumes "$MNT"/s0[0-3]
     refuse_line "ERROR: cannot find the references.*"
 }
@@ -343,9 +343,9 @@ leaves_around() {
     btrfs -q subvolume delete "$MNT/v"
     settle "$MNT"
     tree=$(btrfs inspect-internal rootid "$MNT/tuesday")
-    strace -f -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/monday" >/dev/null
+    traced -e trace=ioctl -o "$trace" "$FASTPATH" fiemap-shared --subvolumes "$MNT/monday" >/dev/null
     searches=$(grep -m 1 -B 1000 "tree_id=$tree," "$trace" | awk '{ calls[$1]++ } END { print calls[$1] }')
-    run -0 strace -f -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$searches" -o "$trace" \
+    run -0 traced -e trace=ioctl -e "inject=ioctl:error=ENOENT:when=$searches" -o "$trace" \
         "$FASTPATH" --format json fiemap-shared --subvolumes "$MNT/monday"
     grep -q "tree_id=$tree,.*INJECTED" "$trace" || fail "$(<"$trace")"
     expect_rows freed_with_above_bytes 0

@@ -985,7 +985,7 @@ expect_errors() {
     mkdir -p "$MNT/three/"{first,second,third}
     touch "$MNT/three/"{first,second,third}/{a,b}
     # when the second PATH is opened
-    strace -f -o "$BATS_TEST_TMPDIR/trace" -P "$MNT/three/second" -e trace=openat -e inject=openat:signal=INT:when=1 \
+    traced -o "$BATS_TEST_TMPDIR/trace" -P "$MNT/three/second" -e trace=openat -e inject=openat:signal=INT:when=1 \
         "$FASTPATH" --format json fiemap-shared -rs "$MNT/three/"{first,second,third} >"$BATS_TEST_TMPDIR/json" || true
     rm -r "$MNT/three"
     [ "$(jq -c '[.total | .interrupted, (.arguments | length)]' "$BATS_TEST_TMPDIR/json")" = "[true,2]" ] ||

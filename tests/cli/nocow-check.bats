@@ -1031,7 +1031,7 @@ bytenr_of() {
 
 # searches FILE: how many tree searches it takes
 searches() {
-    strace -f -e trace=ioctl "$FASTPATH" nocow-check "$1" 2>&1 >/dev/null | grep -c TREE_SEARCH_V2
+    traced -e trace=ioctl "$FASTPATH" nocow-check "$1" 2>&1 >/dev/null | grep -c TREE_SEARCH_V2
 }
 
 @test "a file of many extents takes few searches, and an ordinary one none for its extents" {

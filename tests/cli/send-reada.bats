@@ -633,11 +633,14 @@ is_stopped() {
     ! grep -qs '^State:[[:space:]]*[^TZX[:space:]]' /proc/"$pid"/task/*/status
 }
 
-has_read_or_ended() {
-    local size
+# wait_for_reading: until $pid has read one megabyte, or has ended; without a pause, because a send is short
+wait_for_reading() {
+    local end=$((SECONDS + 60)) size=0
 
-    size=$(sed -n 's/^rchar: //p' "/proc/$pid/io" 2>/dev/null)
-    [ "${size:-$1}" -ge "$1" ]
+    while ((size < 1000000)); do
+        { read -r _ size <"/proc/$pid/io"; } 2>/dev/null || return 0
+        ((SECONDS < end)) || fail "it reads nothing"
+    done
 }
 
 # stop_and_continue ARGUMENT...: send-reada -v, in the midst of a stream
@@ -645,10 +648,11 @@ stop_and_continue() {
     for _ in {1..20}; do
         "$FASTPATH" --format json send-reada -v "$@" >"$BATS_TEST_TMPDIR/stdout" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
         pid=$!
-        within 60 has_read_or_ended 1000000
-        kill -STOP "$pid"
+        wait_for_reading
+        # It may have ended meanwhile.
+        kill -STOP "$pid" 2>/dev/null || true
         within 60 is_stopped
-        kill -CONT "$pid"
+        kill -CONT "$pid" 2>/dev/null || true
         finish
         [ ! -s "$BATS_TEST_TMPDIR/stderr" ] || return 0
     done
